@@ -1,0 +1,102 @@
+"""Nearest neighbours among unit vectors: FAISS, on the GPU where there is one, else on the CPU.
+
+Cosine similarity throughout: the inner product of unit vectors. FAISS is imported when first used, so that the
+definitions load without it.
+
+Shapes: N stored vectors, Q queries, K neighbours, D dimensions.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ROWS_AT_A_TIME = 4096
+
+
+class Nearest(NamedTuple):
+    """The K most similar stored vectors of each query, best first; row -1 where fewer than K are stored."""
+
+    similarity_QK: NDArray[np.float32]
+    row_QK: NDArray[np.int64]
+
+
+class Within(NamedTuple):
+    """Every pair whose similarity reaches the bound, in query order."""
+
+    query_P: NDArray[np.int64]
+    row_P: NDArray[np.int64]
+    similarity_P: NDArray[np.float32]
+
+
+class Index:
+    """A growing set of unit vectors that can be searched exactly (flat inner product)."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._flat = _on_fastest_device(_faiss().IndexFlatIP(dimensions))
+
+    def __len__(self) -> int:
+        return int(self._flat.ntotal)
+
+    def add(self, vectors_ND: NDArray[np.float32]) -> None:
+        """Store `vectors_ND`; rows are numbered in the order of their arrival."""
+        self._flat.add(checked(vectors_ND))
+
+    def nearest(self, vectors_QD: NDArray[np.float32], k: int = 1) -> Nearest:
+        """The `k` most similar stored vectors of each query."""
+        if len(self) == 0 or len(vectors_QD) == 0:
+            shape = (len(vectors_QD), k)
+            return Nearest(np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int64))
+        similarity_QK, row_QK = self._flat.search(checked(vectors_QD), k)
+        return Nearest(similarity_QK, row_QK)
+
+
+def within(stored_ND: NDArray[np.float32], vectors_QD: NDArray[np.float32], similarity: float) -> Within:
+    """Every (query, stored row) whose cosine similarity is at least `similarity`.
+
+    Runs on the CPU, a few thousand queries at a time, so that memory follows the matches of one chunk.
+    """
+    index = _faiss().IndexFlatIP(stored_ND.shape[1])
+    index.add(checked(stored_ND))
+    bound = float(np.nextafter(np.float32(similarity), np.float32(-2)))  # FAISS returns what is strictly above
+    parts = [_range(index, vectors_QD, start, bound) for start in range(0, len(vectors_QD), _ROWS_AT_A_TIME)]
+    if not parts:
+        return Within(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+    return Within(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def checked(vectors_ND: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`vectors_ND` as contiguous float32.
+
+    Raises:
+        ValueError: a row holds NaN or infinity; the message names the first such row.
+    """
+    finite_N = np.isfinite(vectors_ND).all(axis=1)
+    if not finite_N.all():
+        row = int(np.flatnonzero(~finite_N)[0])
+        raise ValueError(f"vector {row} of {len(vectors_ND)} holds NaN or infinity: embed that row again")
+    return np.ascontiguousarray(vectors_ND, dtype=np.float32)
+
+
+def _range(index: Any, vectors_QD: NDArray[np.float32], start: int, bound: float) -> Within:  # noqa: ANN401
+    chunk_QD = checked(vectors_QD[start : start + _ROWS_AT_A_TIME])
+    limits, similarity_P, row_P = index.range_search(chunk_QD, bound)
+    query_P = np.repeat(np.arange(len(chunk_QD)) + start, np.diff(limits).astype(np.int64))
+    order_P = np.lexsort((row_P, query_P))
+    return Within(query_P[order_P], row_P[order_P].astype(np.int64), similarity_P[order_P])
+
+
+def _on_fastest_device(index: Any) -> Any:  # noqa: ANN401
+    faiss = _faiss()
+    if faiss.get_num_gpus() > 0:
+        return faiss.index_cpu_to_all_gpus(index)
+    return index
+
+
+def _faiss() -> Any:  # noqa: ANN401 - FAISS ships no types
+    try:
+        import faiss
+    except ModuleNotFoundError as missing:
+        need = 'pip install "loopwright[cpu]" (or "loopwright[gpu]" beside a CUDA device)'
+        raise ModuleNotFoundError(f"the neighbour search needs FAISS, which is not installed: {need}") from missing
+    return faiss
