@@ -1,0 +1,60 @@
+"""Every asset key of the factory, once, in pipeline order.
+
+The first part of a key is the stage: its folder, its asset group, its folder in the lake and its folder of tests.
+Assets depend on each other through these constants, so a typo is an import error and not a phantom asset.
+"""
+
+from typing import Final
+
+import dagster as dg
+
+
+def table_of(key: dg.AssetKey) -> str:
+    """The lake's table of an asset, `stage/asset`."""
+    return key.to_user_string()
+
+
+RAW_QUERIES: Final = dg.AssetKey(["queries", "raw_queries"])
+DISTINCT_QUERIES: Final = dg.AssetKey(["queries", "distinct_queries"])
+LEXICAL_POOL: Final = dg.AssetKey(["pool", "lexical_pool"])
+INTENT_TAXONOMY: Final = dg.AssetKey(["taxonomy", "intent_taxonomy"])
+QUERY_LABELS: Final = dg.AssetKey(["labels", "query_labels"])
+IRRELEVANCE_SET: Final = dg.AssetKey(["labels", "irrelevance_set"])
+SEMANTIC_POOL: Final = dg.AssetKey(["pool", "semantic_pool"])
+CANDIDATE_POOL: Final = dg.AssetKey(["pool", "candidate_pool"])
+COMPILED_TASKS: Final = dg.AssetKey(["tasks", "compiled_tasks"])
+ADMITTED_TASKS: Final = dg.AssetKey(["tasks", "admitted_tasks"])
+SEED_TRAJECTORIES: Final = dg.AssetKey(["trajectories", "seed_trajectories"])
+SEED_POLICY: Final = dg.AssetKey(["sft", "seed_policy"])
+SEED_PROBES: Final = dg.AssetKey(["frontier", "seed_probes"])
+REGIONS: Final = dg.AssetKey(["frontier", "regions"])
+ADAPTIVE_TRAJECTORIES: Final = dg.AssetKey(["trajectories", "adaptive_trajectories"])
+BOUNDARY_POLICY: Final = dg.AssetKey(["sft", "boundary_policy"])
+BOUNDARY_PROBES: Final = dg.AssetKey(["frontier", "boundary_probes"])
+RL_POLICY: Final = dg.AssetKey(["policy", "rl_policy"])
+RESULTS: Final = dg.AssetKey(["benchmarks", "results"])
+REPORT: Final = dg.AssetKey(["benchmarks", "report"])
+
+PIPELINE: Final = (
+    RAW_QUERIES,
+    DISTINCT_QUERIES,
+    LEXICAL_POOL,
+    INTENT_TAXONOMY,
+    QUERY_LABELS,
+    IRRELEVANCE_SET,
+    SEMANTIC_POOL,
+    CANDIDATE_POOL,
+    COMPILED_TASKS,
+    ADMITTED_TASKS,
+    SEED_TRAJECTORIES,
+    SEED_POLICY,
+    SEED_PROBES,
+    REGIONS,
+    ADAPTIVE_TRAJECTORIES,
+    BOUNDARY_POLICY,
+    BOUNDARY_PROBES,
+    RL_POLICY,
+    RESULTS,
+    REPORT,
+)
+"""All of them, each after what it is made from."""

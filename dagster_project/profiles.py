@@ -1,0 +1,140 @@
+"""Profiles: whether the same graph runs on a laptop in seconds or on GPUs for days.
+
+The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano) and
+`LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`).
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import dagster as dg
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+
+from assets import config, keys
+
+PROFILES: Final = Path(__file__).parent / "profiles"
+DEFAULT: Final = "nano"
+
+
+class ProfileError(ValueError):
+    """The profile named does not exist, or its file says something nobody reads."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True, extra="forbid")
+
+
+class TrainerSettings(_Section):
+    """How training modules are started."""
+
+    launcher: Literal["python", "torchrun"] = "python"
+    """`python` starts one process; `torchrun` one per device."""
+    processes: PositiveInt = 1
+    """Processes of one training run, with `torchrun`."""
+    threads: PositiveInt = 1
+    """CPU threads of each; one beats two on a busy machine."""
+
+
+class Profile(_Section):
+    """Which resources, which sizes."""
+
+    name: str
+    """File name without its ending."""
+    description: str
+    """One line for the reader."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where policies train and generate."""
+    policy: Literal["scratch", "smollm2", "local"] = "scratch"
+    """Where the first weights come from: a tiny model from nothing, SmolLM2-135M, or a Hugging Face folder."""
+    trainer: TrainerSettings = TrainerSettings()
+    """How training modules are started."""
+    stages: Mapping[str, Mapping[str, Any]] = {}
+    """Settings of stages (`[queries.raw_queries]` in the file), by table name; the rest keeps its nano defaults."""
+
+    def run_config(self) -> dg.RunConfig:
+        """These sizes as the run configuration of a job over all stages named in the profile."""
+        ops = {name.replace("/", "__"): {"config": dict(settings)} for name, settings in self.stages.items()}
+        return dg.RunConfig(ops=ops)
+
+
+def names() -> list[str]:
+    """The profiles that exist, smallest first."""
+    order = ["micro", "nano", "small", "gpu"]
+    found = {path.stem for path in PROFILES.glob("*.toml")}
+    return [name for name in order if name in found] + sorted(found - set(order))
+
+
+def load(name: str) -> Profile:
+    """Read and check one profile.
+
+    Raises:
+        ProfileError: no such profile, a torn file, an unknown section or setting, a value out of range.
+    """
+    if name not in names():
+        raise ProfileError(
+            f"LOOPWRIGHT_PROFILE={name!r} is not a profile; allowed: {', '.join(names())} (files in {PROFILES})"
+        )
+    path = PROFILES / f"{name}.toml"
+    try:
+        return parse(path.read_text(encoding="utf-8"), name=name)
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"{path}: not valid TOML: {error}") from error
+
+
+def parse(text: str, *, name: str) -> Profile:
+    """A profile from the text of its file.
+
+    Raises:
+        ProfileError: an unknown section or setting, a value out of range.
+    """
+    content = tomllib.loads(text)
+    own = {key: content.pop(key) for key in list(content) if key in Profile.model_fields}
+    if clash := {"name", "stages"} & set(own):
+        raise ProfileError(f"profile {name}: {', '.join(sorted(clash))} is not set in the file")
+    try:
+        return Profile(name=name, stages=_stages(content, profile=name), **own)
+    except ValidationError as error:
+        causes = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']} (got {e['input']!r})" for e in error.errors())
+        raise ProfileError(f"profile {name}: {causes}") from error
+
+
+def active() -> Profile:
+    """The profile of this process.
+
+    Raises:
+        ProfileError: see `load`.
+    """
+    return load(os.environ.get("LOOPWRIGHT_PROFILE") or DEFAULT)
+
+
+def home() -> Path:
+    """The one folder that holds all state; deleting it is a clean slate."""
+    return Path(os.environ.get("LOOPWRIGHT_HOME") or ".loopwright").absolute()
+
+
+def bind_active_profile() -> Profile:
+    """Make the active profile's sizes the defaults of every stage imported after this call."""
+    profile = active()
+    config.bind_stage_defaults(profile.stages, source=f"profile {profile.name}")
+    return profile
+
+
+def _stages(content: Mapping[str, Any], *, profile: str) -> dict[str, dict[str, Any]]:
+    allowed = {keys.table_of(key) for key in keys.PIPELINE}
+    own = sorted(set(Profile.model_fields) - {"name", "stages"})
+    stages: dict[str, dict[str, Any]] = {}
+    for group, assets in content.items():
+        if group not in {table.split("/")[0] for table in allowed} or not isinstance(assets, dict):
+            groups = sorted({table.split("/")[0] for table in allowed})
+            raise ProfileError(f"profile {profile}: unknown key {group!r}; allowed: {', '.join([*own, *groups])}")
+        for asset, settings in assets.items():
+            if f"{group}/{asset}" not in allowed or not isinstance(settings, dict):
+                within = sorted(table.split("/")[1] for table in allowed if table.startswith(f"{group}/"))
+                raise ProfileError(
+                    f"profile {profile}: [{group}.{asset}] is not a stage; allowed under {group}: {', '.join(within)}"
+                )
+            stages[f"{group}/{asset}"] = settings
+    return stages

@@ -1,0 +1,176 @@
+"""The lake: every table of the factory as Parquet under one root, written whole or not at all.
+
+One folder per asset (`queries/raw_queries`), one file per partition. A table's version is a hash over its rows and
+columns that no row order, clock or path can change, so writing the same rows twice gives the same data version.
+"""
+
+import errno
+import hashlib
+import os
+import re
+import uuid
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+from pydantic import ConfigDict
+
+TABLE: Final = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*")
+PARTITION: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
+DISK_FULL: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+ROWS_AT_ONCE: Final = 500_000
+"""Rows hashed in one piece, so that the version of a large table needs little memory."""
+
+
+class LakeError(RuntimeError):
+    """A table could not be written, or what lies on disk is not the table that was written."""
+
+
+class Lake(dg.ConfigurableResource):
+    """Reads and writes the factory's tables: one folder per asset, one file per partition."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True, frozen=True)
+
+    root: str
+    """Folder that holds every table."""
+
+    def path(self, table: str, partition: str = "all") -> Path:
+        """Where `table` (for example `pool/candidate_pool`) keeps `partition`.
+
+        Raises:
+            ValueError: `table` is not `stage/asset`, or `partition` is not a plain file name.
+        """
+        if not PARTITION.fullmatch(partition):
+            raise ValueError(f"partition {partition!r} is not a plain name: use letters, digits, '_', '-' and '.'")
+        return self._place(table) / f"{partition}.parquet"
+
+    def folder(self, table: str) -> Path:
+        """The folder of `table`, made if absent: for what is not a table (checkpoints, journals)."""
+        place = self._place(table)
+        place.mkdir(parents=True, exist_ok=True)
+        return place
+
+    def exists(self, table: str, partition: str = "all") -> bool:
+        """Whether this partition was ever written."""
+        return self.path(table, partition).exists()
+
+    def write(self, table: str, frame: pl.DataFrame, partition: str = "all") -> Path:
+        """Replace one partition of `table`: a reader sees the old file or the new one, never a part.
+
+        Raises:
+            LakeError: the disk is full; the table is as it was before.
+        """
+        path = self.path(table, partition)
+        self.folder(table)
+        scratch = path.with_name(f".{partition}.{uuid.uuid4().hex}.tmp")
+        try:
+            _write_through(scratch, frame)
+            scratch.replace(path)
+            _sync_folder(path.parent)
+        except (OSError, pl.exceptions.ComputeError) as error:
+            if _errno(error) not in DISK_FULL:
+                raise
+            raise LakeError(
+                f"no room left to write {len(frame):,} rows of {table}[{partition}] to {path}: "
+                f"free space under {self.root}, then materialize it again; what was there before is untouched"
+            ) from error
+        finally:
+            scratch.unlink(missing_ok=True)
+        return path
+
+    def read(self, table: str, partition: str = "all") -> pl.DataFrame:
+        """Load one partition of `table`.
+
+        Raises:
+            FileNotFoundError: it was never materialized.
+            LakeError: the file is torn.
+        """
+        path = self._present(table, partition)
+        try:
+            return pl.read_parquet(path, hive_partitioning=False)
+        except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
+            raise _torn(table, partition, path) from error
+
+    def scan(self, table: str) -> pl.LazyFrame:
+        """All partitions of `table`, unread until collected.
+
+        Raises:
+            FileNotFoundError: no partition was ever materialized.
+        """
+        if not any(self._place(table).glob("*.parquet")):
+            raise FileNotFoundError(f"{table} has no partition under {self._place(table)}: materialize it first")
+        return pl.scan_parquet(self._place(table) / "*.parquet", hive_partitioning=False)
+
+    def version(self, table: str, partition: str = "all") -> str:
+        """Hash over rows and columns: the same rows in any order give the same version.
+
+        Floats count with all their digits; a NaN counts as a null.
+
+        Raises:
+            FileNotFoundError: it was never materialized.
+            LakeError: the file is torn.
+        """
+        path = self._present(table, partition)
+        try:
+            return _content_hash(pl.scan_parquet(path, hive_partitioning=False))
+        except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
+            raise _torn(table, partition, path) from error
+
+    def _place(self, table: str) -> Path:
+        if not TABLE.fullmatch(table):
+            raise ValueError(f"table {table!r} is not of the form stage/asset, for example 'queries/raw_queries'")
+        return Path(self.root, table)
+
+    def _present(self, table: str, partition: str) -> Path:
+        path = self.path(table, partition)
+        if not path.exists():
+            raise FileNotFoundError(f"{table}[{partition}] is not at {path}: materialize it first")
+        return path
+
+
+def _torn(table: str, partition: str, path: Path) -> LakeError:
+    return LakeError(f"{table}[{partition}] at {path} is not a whole Parquet file: delete it and materialize it again")
+
+
+def _errno(error: BaseException) -> int | None:
+    """The system's error number; polars hands it on only inside its message."""
+    if isinstance(error, OSError):
+        return error.errno
+    inside = re.search(r"\(os error (\d+)\)", str(error))
+    return int(inside[1]) if inside else None
+
+
+def _write_through(scratch: Path, frame: pl.DataFrame) -> None:
+    with scratch.open("wb") as file:
+        frame.write_parquet(file, compression="zstd")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _content_hash(rows: pl.LazyFrame) -> str:
+    schema = rows.collect_schema()
+    columns = sorted(schema.names())
+    if not columns:
+        return hashlib.blake2b(b"no columns", digest_size=8).hexdigest()
+    as_text = rows.select(columns).with_columns(cs.binary().bin.encode("hex"))
+    one_per_row = as_text.select(pl.struct(columns).struct.json_encode().alias("row"))
+    count = int(rows.select(pl.len()).collect().item())
+    total = np.zeros(2, dtype=np.uint64)
+    for start in range(0, count, ROWS_AT_ONCE):
+        piece = one_per_row.slice(start, ROWS_AT_ONCE).collect()["row"].to_list()
+        digests = b"".join(hashlib.blake2b(row.encode(), digest_size=16).digest() for row in piece)
+        total += np.frombuffer(digests, dtype="<u8").reshape(-1, 2).sum(axis=0, dtype=np.uint64)
+    header = repr([(name, str(schema[name])) for name in columns]) + f"|{count}|{total[0]}|{total[1]}"
+    return hashlib.blake2b(header.encode(), digest_size=8).hexdigest()
