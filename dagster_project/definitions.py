@@ -5,11 +5,15 @@ import dagster as dg
 import assets
 from dagster_project import profiles
 from resources.lake import Lake
+from resources.registry import Registry
 
 profile = profiles.bind_active_profile()  # before the stages are imported: their config classes take its sizes
 
 defs = dg.Definitions(
     assets=dg.load_assets_from_package_module(assets, include_specs=True),
     asset_checks=dg.load_asset_checks_from_package_module(assets),
-    resources={"lake": Lake(root=str(profiles.home() / "lake"))},
+    resources={
+        "lake": Lake(root=str(profiles.home() / "lake")),
+        "registry": Registry(url=profiles.registry_url()),
+    },
 )

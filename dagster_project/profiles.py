@@ -1,7 +1,7 @@
 """Profiles: whether the same graph runs on a laptop in seconds or on GPUs for days.
 
-The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano) and
-`LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`).
+The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano),
+`LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`) and `LOOPWRIGHT_REGISTRY_URL` (another database).
 """
 
 import os
@@ -113,6 +113,11 @@ def active() -> Profile:
 def home() -> Path:
     """The one folder that holds all state; deleting it is a clean slate."""
     return Path(os.environ.get("LOOPWRIGHT_HOME") or ".loopwright").absolute()
+
+
+def registry_url() -> str:
+    """Where the registry is: `LOOPWRIGHT_REGISTRY_URL`, or a SQLite file in the state folder."""
+    return os.environ.get("LOOPWRIGHT_REGISTRY_URL") or f"sqlite:///{home() / 'registry.db'}"
 
 
 def bind_active_profile() -> Profile:
