@@ -1,0 +1,128 @@
+"""Policy x world -> episodes: the one engine behind probing, trajectories, RL and evaluation.
+
+Attempts advance in lockstep: every running attempt takes one action, then the world answers. The failures of our own side
+(a world or verifier that breaks) are caught here and nowhere else, and become `NoResult` or `Invalid`, never a zero.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+
+from environments.episode import Attempt, Episode, Invalid, NoResult, ResultKey, Step, Verdict
+from environments.policy import Action, Answer, Malformed, Policy
+from environments.seeds import stable_hash
+from environments.task import Call, Task
+from environments.verifier import Verifier, VerifierError
+from environments.world import World, WorldFailure, WorldPool
+
+MakeWorld = Callable[[], World]
+
+
+def attempts_at(tasks: Sequence[Task], k: int, seed: int) -> list[Attempt]:
+    """`k` fresh attempts at each task, in order; each has a seed of its own from the task, its number and `seed`."""
+    return [
+        Attempt(task, number, seed=stable_hash("attempt", seed, task.task_id, number) % 2**31)
+        for task in tasks
+        for number in range(k)
+    ]
+
+
+def rollout(
+    attempts: Sequence[Attempt], policy: Policy, pool: WorldPool, verifier: Verifier, key: ResultKey
+) -> list[Episode]:
+    """Run one batch of fresh attempts to their ends and grade them, in order."""
+    worlds = [pool.lend() for _ in attempts]
+    policy.begin(attempts)
+    running = list(range(len(attempts)))
+    while running:
+        actions = policy.act([attempts[i] for i in running])
+        for i, action in zip(running, actions, strict=True):
+            _advance(attempts[i], action, worlds[i])
+        running = [i for i in running if attempts[i].ended is None]
+    episodes = [_finish(a, w, verifier, key) for a, w in zip(attempts, worlds, strict=True)]
+    for world in worlds:
+        pool.give_back(world)
+    return episodes
+
+
+def rollouts(
+    tasks: Sequence[Task],
+    policy: Policy,
+    pool: WorldPool,
+    verifier: Verifier,
+    *,
+    k: int,
+    seed: int,
+    batch: int = 192,
+) -> Iterator[list[Episode]]:
+    """`k` episodes of each task, in fixed batches of about `batch` attempts, so that a resumed run repeats none.
+
+    The composition of a batch depends only on the order of `tasks`, `k` and `batch`: redoing one gives the same episodes.
+    """
+    key = result_key(policy, pool, verifier)
+    per = max(1, batch // k)
+    for start in range(0, len(tasks), per):
+        yield rollout(attempts_at(tasks[start : start + per], k, seed), policy, pool, verifier, key)
+
+
+def result_key(policy: Policy, pool: WorldPool, verifier: Verifier) -> ResultKey:
+    """The key under which this policy, world and verifier score."""
+    world = pool.lend()
+    schemas = [t.schema() for t in world.tools().values()]
+    version = world.version
+    pool.give_back(world)
+    return ResultKey(
+        world=version,
+        tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
+        verifier=verifier.version,
+        sampler=policy.sampler,
+        template=policy.template,
+        policy=policy.version,
+    )
+
+
+def _advance(attempt: Attempt, action: Action, world: World) -> None:
+    if isinstance(action, Answer):
+        attempt.answer, attempt.ended = action.text, "answered"
+    elif isinstance(action, Malformed):
+        attempt.ended, attempt.failure = action.cause, action.text
+    elif len(attempt.steps) >= attempt.task.max_calls:
+        attempt.ended = "budget"
+    else:
+        _call(attempt, action, world)
+
+
+def _call(attempt: Attempt, call: Call, world: World) -> None:
+    """Run a call; a tool that is not on offer is refused as data."""
+    try:
+        offered = call.name in attempt.task.tools
+        observation = world.call(call.name, call.arguments) if offered else {"error": "unknown_tool"}
+    except WorldFailure as failure:
+        attempt.ended, attempt.failure = "failed", str(failure)
+    else:
+        attempt.steps.append(Step(call, observation))
+
+
+def _finish(attempt: Attempt, world: World, verifier: Verifier, key: ResultKey) -> Episode:
+    return Episode(
+        task_id=attempt.task.task_id,
+        attempt=attempt.number,
+        seed=attempt.seed,
+        key=key.digest,
+        instruction=attempt.instruction,
+        steps=tuple(attempt.steps),
+        answer=attempt.answer,
+        ended=attempt.ended or "failed",
+        verdict=_verdict(attempt, world, verifier),
+        tokens=attempt.tokens,
+    )
+
+
+def _verdict(attempt: Attempt, world: World, verifier: Verifier) -> Verdict:
+    if attempt.ended == "failed":
+        return NoResult(attempt.failure or "the world failed")
+    try:
+        return verifier.grade(attempt, world)
+    except VerifierError as error:
+        return Invalid(str(error))
+    except WorldFailure as failure:
+        return NoResult(str(failure))

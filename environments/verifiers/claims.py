@@ -1,0 +1,83 @@
+"""What an answer claims: numbers with units, codes, names and closed-vocabulary words, by type.
+
+A number is compared as a number with its unit and a name as whole words, so "41 degrees" never satisfies "4 degrees" and
+an answer cannot pass by containing a digit somewhere.
+"""
+
+import re
+from dataclasses import dataclass
+
+from environments.task import Fact, FactKind
+
+SKY_WORDS = ("sunny", "cloudy", "rainy", "snowy", "windy", "foggy")
+MODE_WORDS = ("driving", "walking", "bicycling", "transit")
+CHOICE_WORDS = ("flight", "train")
+VERDICT_WORDS = ("yes", "no")
+_WORDS = frozenset((*SKY_WORDS, *MODE_WORDS, *CHOICE_WORDS, *VERDICT_WORDS))
+_UNITS = {"euro": "euros", "euros": "euros", "eur": "euros", "degree": "degrees", "degrees": "degrees", "km": "km"}
+_UNITS |= {"minutes": "minutes", "minute": "minutes", "min": "minutes"}
+_NOT_NAMES = frozenset(
+    "I It The A An In On At From To For By Of And Or Is Are Yes No Sorry Booked Which Your You There This That".split()
+)
+_TOKEN = re.compile(
+    r"(?P<code>\b[A-Z]{1,3}\d{1,4}\b)"
+    r"|(?P<number>(?<![\w.])-?\d+(?:\.\d+)?)(?![\w])(?:\s*(?P<unit>[A-Za-z]+))?"
+    r"|(?P<name>\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
+    r"|(?P<word>\b[a-z]+\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim with the place in the answer where it stands."""
+
+    kind: FactKind
+    value: str
+    unit: str | None
+    start: int
+    end: int
+
+
+def claims(answer: str) -> list[Claim]:
+    """Every claim in `answer`, in order."""
+    found: list[Claim] = []
+    for match in _TOKEN.finditer(answer):
+        found.extend(_claims_of(match, answer))
+    return found
+
+
+def _claims_of(match: re.Match[str], answer: str) -> list[Claim]:
+    span = (match.start(), match.end())
+    if code := match["code"]:
+        return [Claim("code", code, None, *span)]
+    if number := match["number"]:
+        unit = _UNITS.get((match["unit"] or "").lower())
+        if unit is None and re.search(r"rat(ed|ing)\s*(of\s*)?$", answer[: match.start()], re.I):
+            unit = "rating"
+        here = [Claim("number", number, unit, match.start(), match.start("number") + len(number))]
+        return here + _words(match["unit"] or "", match.start("unit"))
+    if name := match["name"]:
+        words = [w for w in name.split() if w not in _NOT_NAMES]
+        closed = [c for w in name.split() for c in _words(w.lower(), match.start())]
+        named = words and not all(w.lower() in _WORDS for w in words)
+        return ([Claim("name", " ".join(words), None, *span)] if named else []) + closed
+    return _words(match["word"], match.start())
+
+
+def _words(word: str, start: int) -> list[Claim]:
+    return [Claim("word", word, None, start, start + len(word))] if word in _WORDS else []
+
+
+def states(answer: str, fact: Fact) -> bool:
+    """Whether `answer` states `fact`: same value and unit for numbers, whole words for names, exact codes and words."""
+    if fact.kind == "name":
+        return re.search(rf"(?<!\w){re.escape(fact.value)}(?!\w)", answer, re.I) is not None
+    return any(c.kind == fact.kind and same_value(c, fact) for c in claims(answer))
+
+
+def same_value(claim: Claim, fact: Fact) -> bool:
+    """Typed equality of a claim and a fact; a claim without a unit does not contradict one."""
+    if fact.kind == "number":
+        same = abs(float(claim.value) - float(fact.value)) < 1e-9
+        return same and (claim.unit is None or fact.unit is None or claim.unit == fact.unit)
+    return claim.value == fact.value

@@ -1,0 +1,111 @@
+"""The outcome verifier: veto x outcome, each 0 or 1, with the first thing that failed as its cause.
+
+Outcome: the answer states every required fact and none of the alternatives, the world holds exactly the bookings asked for,
+and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it.
+
+Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+from collections import Counter
+from functools import cached_property
+
+from environments.episode import Attempt, Scored
+from environments.task import Goal
+from environments.verifiers import claims as claims_module
+from environments.verifiers import veto as veto_module
+from environments.verifiers.claims import claims, states
+from environments.verifiers.veto import unsupported
+from environments.world import World
+
+REFUSALS = {
+    "no_tool": "I cannot do that with these tools.",
+    "missing_origin": "From which city?",
+    "not_found": "I cannot find {place}.",
+}
+"""The typed reasons for not solving a task, and how each is said."""
+_REASON = {
+    "no_tool": re.compile(r"(?i)\bcannot do (that|this)\b.*\btools?\b"),
+    "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
+    "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
+}
+
+
+def refusal_reasons(answer: str) -> list[str]:
+    """The typed reasons that `answer` gives for not solving the task; more than one is hedging."""
+    return [reason for reason, pattern in _REASON.items() if pattern.search(answer)]
+
+
+class OutcomeVerifier:
+    """Grades answers, end state and refusals; an `environments.verifier.Verifier`."""
+
+    @cached_property
+    def version(self) -> str:
+        """Hash of the verifier's own code."""
+        modules = (claims_module, veto_module, sys.modules[__name__])
+        source = "".join(inspect.getsource(m) for m in modules)
+        return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
+
+    def grade(self, attempt: Attempt, world: World) -> Scored:
+        """Grade one finished attempt; the agent's own exhausted budget is a scored zero."""
+        if attempt.answer is None:
+            return _zero(attempt.ended or "no_answer", attempt.failure or "")
+        goal = attempt.task.goal
+        failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt.answer, goal)
+        failed = failed or _state_failure(goal, world)
+        vetoed = None if goal.reason and not failed else unsupported(attempt)
+        if vetoed is not None:
+            span = attempt.answer[vetoed.start : vetoed.end]
+            return Scored(0.0, outcome=0.0 if failed else 1.0, vetoed=True, cause="hallucination", evidence=span)
+        if failed:
+            return _zero(*failed)
+        return Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
+
+
+def _zero(cause: str, evidence: str) -> Scored:
+    return Scored(0.0, outcome=0.0, vetoed=False, cause=cause, evidence=evidence)
+
+
+def _answer_failure(answer: str, goal: Goal) -> tuple[str, str] | None:
+    if reasons := refusal_reasons(answer):
+        return "refused", reasons[0]
+    if missing := [f for f in goal.required if not states(answer, f)]:
+        return "missing_fact", missing[0].value
+    if hedged := [f for f in goal.forbidden if states(answer, f)]:
+        return "hedged", hedged[0].value
+    return None
+
+
+def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
+    """Why a refusal does not count: wrong or several reasons, claims beside it, or no investigation behind it."""
+    goal, answer = attempt.task.goal, attempt.answer or ""
+    reasons = refusal_reasons(answer)
+    if reasons != [goal.reason]:
+        return "wrong_reason", ", ".join(reasons) or "no refusal"
+    if goal.evidence_error is None:
+        extra = claims(answer)
+        return ("claims_beside_refusal", extra[0].value) if extra else None
+    met = [s.observation for s in attempt.steps if isinstance(s.observation, dict)]
+    errors = [o for o in met if o.get("error") == goal.evidence_error]
+    if not errors:
+        return "not_investigated", goal.evidence_error
+    named = [f.value for f in goal.required]
+    if missing := [v for v in named if v.casefold() not in answer.casefold()]:
+        return "missing_fact", missing[0]
+    if any(c.kind != "name" for c in claims(answer)):
+        return "claims_beside_refusal", answer
+    return None
+
+
+def _state_failure(goal: Goal, world: World) -> tuple[str, str] | None:
+    wanted, found = Counter(goal.bookings), Counter(world.bookings())
+    if wanted != found:
+        missing, extra = wanted - found, found - wanted
+        first = next(iter(missing or extra))
+        return ("not_written" if missing else "unasked_write"), f"{first.kind} {first.number}"
+    if len(world.ledger()) != len(goal.bookings):
+        return "unasked_write", "ledger"
+    return None

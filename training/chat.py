@@ -1,0 +1,88 @@
+"""How a conversation is written as text for a policy with weights, and how its turns are read back.
+
+Hermes style: tools in the system turn, calls as JSON between `<tool_call>` marks, results in user turns. The tools on offer are
+rendered in every prompt, in SFT, RL and serving alike; the same text comes from the tokenizer's chat template.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from environments.episode import Step
+from environments.policy import Action, Answer, Malformed
+from environments.task import Call
+from environments.tool import Tool, observation_text
+
+END_OF_TURN = "<|im_end|>"
+PAD = "<|endoftext|>"
+SPECIAL = (PAD, "<|im_start|>", END_OF_TURN, "<tool_call>", "</tool_call>")
+SYSTEM_OPEN = "<|im_start|>system\ntools: "
+USER_OPEN = "<|im_end|>\n<|im_start|>user\n"
+ASSISTANT_OPEN = "<|im_end|>\n<|im_start|>assistant\n"
+RESULT_OPEN = "\n<|im_start|>user\n<tool_response>\n"
+RESULT_CLOSE = "\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
+CALL_OPEN = '<tool_call>\n{"name": "'
+CALL_CLOSE = "}\n</tool_call>"
+
+JINJA = (
+    "{{ '<|im_start|>system\ntools: ' + (tools | map(attribute='function.signature') | join('; ')) }}"
+    "{% for m in messages %}"
+    "{% if m.role == 'user' %}{{ '<|im_end|>\n<|im_start|>user\n' + m.content + '<|im_end|>\n<|im_start|>assistant\n' }}"
+    "{% elif m.role == 'tool' %}{{ '\n<|im_start|>user\n<tool_response>\n' + m.content }}"
+    "{{ '\n</tool_response><|im_end|>\n<|im_start|>assistant\n' }}"
+    "{% else %}{% generation %}{% if m.tool_calls %}"
+    "{{ '<tool_call>\n{\"name\": \"' + m.tool_calls[0].function.name + '\", \"arguments\": ' }}"
+    "{{ m.tool_calls[0].function.arguments + '}\n</tool_call>' }}"
+    "{% else %}{{ m.content }}{% endif %}{{ '<|im_end|>' }}{% endgeneration %}{% endif %}{% endfor %}"
+)
+"""The same text as `prompt_text`, `call_text` and `result_text`, for servers and trainers that render messages themselves."""
+
+TEMPLATE_VERSION = "hermes-" + hashlib.blake2b(JINJA.encode(), digest_size=8).hexdigest()
+
+_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>\s*\Z", re.S)
+
+
+def signature(tool: Tool) -> str:
+    """A tool as the system turn shows it: its name and required arguments."""
+    return f"{tool.name}({', '.join(tool.required)})"
+
+
+def prompt_text(instruction: str, tools: Sequence[str], signatures: Mapping[str, str]) -> str:
+    """Everything before the assistant's first turn."""
+    return SYSTEM_OPEN + "; ".join(signatures[t] for t in tools) + USER_OPEN + instruction + ASSISTANT_OPEN
+
+
+def call_text(call: Call) -> str:
+    """An assistant turn that calls a tool, without its end-of-turn mark."""
+    return f'{CALL_OPEN}{call.name}", "arguments": {json.dumps(call.arguments, ensure_ascii=False)}{CALL_CLOSE}'
+
+
+def result_text(observation: object) -> str:
+    """A tool's result, from after the assistant's end-of-turn mark to the opening of its next turn."""
+    return RESULT_OPEN + observation_text(observation) + RESULT_CLOSE
+
+
+def parse_turn(text: str) -> Action:
+    """Read an assistant turn (without end-of-turn mark): a call, an answer, or something malformed."""
+    if "<tool_call>" not in text and "</tool_call>" not in text:
+        return Answer(text.strip())
+    match = _CALL.fullmatch(text.strip())
+    if match is None:
+        return Malformed(text, "malformed")
+    try:
+        said: Any = json.loads(match[1])
+    except json.JSONDecodeError:
+        return Malformed(text, "malformed")
+    if not (isinstance(said, dict) and isinstance(said.get("name"), str) and isinstance(said.get("arguments"), dict)):
+        return Malformed(text, "malformed")
+    return Call(name=said["name"], arguments=said["arguments"])
+
+
+def turns_text(steps: Sequence[Step], answer: str) -> list[tuple[str, bool]]:
+    """A finished conversation after its prompt as (text, written by the policy), ends of turn included."""
+    turns: list[tuple[str, bool]] = []
+    for step in steps:
+        turns += [(call_text(step.call) + END_OF_TURN, True), (result_text(step.observation), False)]
+    return [*turns, (answer + END_OF_TURN, True)]

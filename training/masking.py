@@ -1,0 +1,33 @@
+"""Which tokens are learned from: the policy's own turns, each with its end-of-turn mark, and never an observation.
+
+Text is encoded turn by turn, exactly as generation does it, so no token ever spans the border of a turn.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from environments.episode import Step, Tokens
+from environments.task import Task
+from training.chat import prompt_text, turns_text
+
+
+class Encoder(Protocol):
+    """Text to token ids without special handling."""
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of `text`."""
+        ...
+
+
+def encode_trajectory(
+    encoder: Encoder, task: Task, instruction: str, steps: Sequence[Step], answer: str, signatures: Mapping[str, str]
+) -> Tokens:
+    """Token ids of a finished trajectory with its mask: 1 on the policy's turns, 0 on prompt and observations."""
+    ids = encoder.encode(prompt_text(instruction, task.tools, signatures))
+    tokens = Tokens(ids=ids, generated=[0] * len(ids), logprobs=[0.0] * len(ids), prompt_length=len(ids))
+    for text, own in turns_text(steps, answer):
+        more = encoder.encode(text)
+        tokens.ids += more
+        tokens.generated += [int(own)] * len(more)
+        tokens.logprobs += [0.0] * len(more)
+    return tokens
