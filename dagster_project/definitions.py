@@ -6,6 +6,7 @@ import assets
 from dagster_project import profiles
 from resources.lake import Lake
 from resources.registry import Registry
+from resources.trainer import Trainer
 
 profile = profiles.bind_active_profile()  # before the stages are imported: their config classes take its sizes
 
@@ -15,5 +16,6 @@ defs = dg.Definitions(
     resources={
         "lake": Lake(root=str(profiles.home() / "lake")),
         "registry": Registry(url=profiles.registry_url()),
+        "trainer": Trainer(**profile.trainer.model_dump()),
     },
 )
