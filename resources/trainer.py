@@ -34,7 +34,7 @@ class Finished(NamedTuple):
     """What a training process reported."""
 
     numbers: Mapping[str, Any]
-    """Final numbers, by name (`pipes.report_custom_message({"numbers": {...}})` in the module)."""
+    """Final numbers, by name (`pipes.report_custom_message({...})` in the module)."""
     log: Path
     """Everything it printed."""
 
@@ -173,6 +173,7 @@ def _ending(code: int) -> str:
 def _numbers(messages: Sequence[Any]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for message in messages:
-        if isinstance(message, dict) and isinstance(message.get("numbers"), dict):
-            merged |= message["numbers"]
+        if not isinstance(message, dict):
+            raise TrainerError(f"a training module reported {message!r:.80}: report a mapping of names to numbers")
+        merged |= message
     return merged

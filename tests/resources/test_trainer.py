@@ -22,7 +22,7 @@ REPORTS = """
     print("step", run["steps"])
     with open_dagster_pipes() as pipes:
         pipes.log.info("half way")
-        pipes.report_custom_message({"numbers": {"steps": run["steps"], "loss": 0.5}})
+        pipes.report_custom_message({"steps": run["steps"], "loss": 0.5})
 """
 SLEEPS = """
     import os, sys, time, pathlib, subprocess
@@ -46,11 +46,13 @@ def train(tmp_path: Path) -> Train:
         reported: dict[str, Any] = {}
 
         @dg.asset
-        def policy(context: dg.AssetExecutionContext, trainer: Trainer) -> None:
+        def policy(context: dg.AssetExecutionContext, trainer: Trainer) -> dg.MaterializeResult:
             reported.update(trainer.run(context, "stand_in", tmp_path / "run.toml").numbers)
+            return dg.MaterializeResult()
 
         trainer = Trainer(environment={"PYTHONPATH": str(tmp_path)}, **{"needs": [], **settings})
-        dg.materialize([policy], resources={"trainer": trainer}, instance=dg.DagsterInstance.ephemeral())
+        with dg.DagsterInstance.ephemeral() as instance:
+            dg.materialize([policy], resources={"trainer": trainer}, instance=instance)
         return reported
 
     return started
