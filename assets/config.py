@@ -76,6 +76,20 @@ def bind_stage_defaults(stages: Mapping[str, Settings], *, source: str) -> None:
     _bound[:] = [_Binding(source, stages)]
 
 
+def require_all_settings_taken() -> None:
+    """Refuse a profile with settings for a stage that has none; call it when every stage has been imported.
+
+    Raises:
+        ValueError: naming the stage and those that take settings.
+    """
+    for source, stages in _bound:
+        if idle := sorted(set(stages) - set(declared)):
+            raise ValueError(
+                f"{source}: {', '.join(f'[{_toml(stage)}]' for stage in idle)} sets what no stage reads; "
+                f"stages with settings: {', '.join(sorted(declared)) or 'none'}"
+            )
+
+
 def _settings_of(stage: str) -> Settings:
     return _bound[-1].stages.get(stage, {}) if _bound else {}
 

@@ -3,7 +3,11 @@
 import dagster as dg
 
 import assets
+from assets.config import require_all_settings_taken
 from dagster_project import profiles
+from dagster_project.jobs import JOBS
+from dagster_project.schedules import SCHEDULES
+from dagster_project.sensors import SENSORS
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
@@ -13,9 +17,13 @@ profile = profiles.bind_active_profile()  # before the stages are imported: thei
 defs = dg.Definitions(
     assets=dg.load_assets_from_package_module(assets, include_specs=True),
     asset_checks=dg.load_asset_checks_from_package_module(assets),
+    jobs=JOBS,
+    schedules=SCHEDULES,
+    sensors=SENSORS,
     resources={
         "lake": Lake(root=str(profiles.home() / "lake")),
         "registry": Registry(url=profiles.registry_url()),
         "trainer": Trainer(**profile.trainer.model_dump()),
     },
 )
+require_all_settings_taken()

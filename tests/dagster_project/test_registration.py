@@ -1,0 +1,66 @@
+"""What Dagster recorded about a run arrives in the registry, with the edges."""
+
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from assets.metadata import materialized
+from dagster_project.registration import register_run
+from resources.lake import Lake
+from resources.registry import Registry
+
+
+@dg.asset(key=["queries", "raw_queries"], code_version="1")
+def raw(lake: Lake) -> dg.MaterializeResult:
+    return materialized(
+        lake, "queries/raw_queries", pl.DataFrame({"a": [1, 2]}), numbers={"rate": 0.5, "bad": float("nan")}
+    )
+
+
+@dg.asset(key=["pool", "lexical_pool"], deps=[raw], code_version="1")
+def pool(lake: Lake) -> dg.MaterializeResult:
+    return materialized(lake, "pool/lexical_pool", lake.read("queries/raw_queries").head(1))
+
+
+@dg.asset(key=["pool", "semantic_pool"], deps=[raw])
+def broken() -> None:
+    raise RuntimeError("half way")
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return Registry(url=f"sqlite:///{tmp_path / 'registry.db'}")
+
+
+def test_a_run_registers_its_artefacts_and_what_they_are_made_from(tmp_path: Path, registry: Registry) -> None:
+    lake = Lake(root=str(tmp_path / "lake"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        run = dg.materialize([raw, pool], resources={"lake": lake}, instance=instance)
+        for _ in range(2):
+            register_run(instance, run.run_id, registry)
+    made = registry.artefact("pool/lexical_pool")
+    assert made is not None
+    assert (made.data_version, made.kind) == (lake.version("pool/lexical_pool"), "table")
+    [source] = registry.made_from("pool/lexical_pool", made.data_version)
+    assert (source.key, source.data_version) == ("queries/raw_queries", lake.version("queries/raw_queries"))
+    assert source.numbers == {"dagster/row_count": 2, "rate": 0.5}
+
+
+def test_inputs_of_an_unregistered_run_are_registered_on_the_way(tmp_path: Path, registry: Registry) -> None:
+    lake = Lake(root=str(tmp_path / "lake"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        first = dg.materialize([raw], resources={"lake": lake}, instance=instance)
+        second = dg.materialize([raw, pool], selection=[pool], resources={"lake": lake}, instance=instance)
+        register_run(instance, second.run_id, registry)
+    [source] = registry.made_from("pool/lexical_pool", lake.version("pool/lexical_pool"))
+    assert source.run_id == first.run_id
+
+
+def test_a_run_that_failed_registers_what_it_finished(tmp_path: Path, registry: Registry) -> None:
+    lake = Lake(root=str(tmp_path / "lake"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        run = dg.materialize([raw, broken], resources={"lake": lake}, instance=instance, raise_on_error=False)
+        assert not run.success
+        assert [artefact.key for artefact in register_run(instance, run.run_id, registry)] == ["queries/raw_queries"]
