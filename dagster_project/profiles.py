@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import dagster as dg
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from sqlalchemy import make_url
 
 from assets import config, keys
 
@@ -118,6 +119,22 @@ def home() -> Path:
 def registry_url() -> str:
     """Where the registry is: `LOOPWRIGHT_REGISTRY_URL`, or a SQLite file in the state folder."""
     return os.environ.get("LOOPWRIGHT_REGISTRY_URL") or f"sqlite:///{home() / 'registry.db'}"
+
+
+def shown_registry() -> str:
+    """The registry's URL without its password."""
+    return make_url(registry_url()).render_as_string(hide_password=True)
+
+
+def choose(name: str) -> Profile:
+    """Make `name` the active profile of this process and of those it starts.
+
+    Raises:
+        ProfileError: see `load`.
+    """
+    profile = load(name)
+    os.environ["LOOPWRIGHT_PROFILE"] = name
+    return profile
 
 
 def bind_active_profile() -> Profile:

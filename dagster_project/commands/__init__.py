@@ -1,0 +1,16 @@
+"""The `loopwright` command: one module per verb or group of verbs, joined here."""
+
+import typer
+
+from dagster_project.commands import materialize, profile, ui
+
+app = typer.Typer(
+    name="loopwright",
+    help="From raw query logs to a better agent policy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+)
+app.add_typer(profile.app, name="profile")
+app.command("materialize")(materialize.materialize)
+app.command("ui")(ui.ui)

@@ -1,0 +1,29 @@
+"""How commands speak: plain lines to standard output; one clear line and a non-zero exit for a user's mistake."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+def say(line: str = "") -> None:
+    """Print one line at once, also into a pipe."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def warn(line: str) -> None:
+    """Print one line to standard error."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Show a mistake as its message instead of a traceback; faults of ours keep their traceback."""
+    try:
+        yield
+    except (ValueError, FileNotFoundError) as error:
+        warn(f"loopwright: {error}")
+        raise typer.Exit(2) from error

@@ -1,0 +1,79 @@
+"""`loopwright materialize`: make some assets from the command line, on the state that the pages show."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import dagster as dg
+import typer
+
+from dagster_project import profiles
+from dagster_project.commands.console import clear_errors, say, warn
+from dagster_project.instance import dagster_instance
+from dagster_project.jobs import factory
+from dagster_project.registration import register_run
+from resources.registry import Registry
+
+EXAMPLES = "'pool/lexical_pool', '+pool/lexical_pool' (with all it is made from), 'group:queries', '*'"
+
+
+def materialize(
+    selection: Annotated[str, typer.Argument(help=f"Assets, in Dagster's selection syntax: {EXAMPLES}.")],
+) -> None:
+    """Make the selected assets, in order, with the active profile's settings."""
+    with clear_errors():
+        profile = profiles.active()
+        from dagster_project.definitions import defs  # here, so that a bad profile is one clear line
+
+        keys = selected(defs, selection)
+    say(f"profile {profile.name}: {', '.join(key.to_user_string() for key in keys)}")
+    with dagster_instance() as instance:
+        result = run(defs, keys, instance)
+        made = register_run(instance, result.run_id, Registry(url=profiles.registry_url()))
+    for artefact in made:
+        say(f"made {artefact.key}, version {artefact.data_version}")
+    for failure in failures(result):
+        warn(f"loopwright: {failure}")
+    raise typer.Exit(0 if result.success else 1)
+
+
+def selected(defs: dg.Definitions, selection: str) -> list[dg.AssetKey]:
+    """The keys that a selection names, in alphabetical order.
+
+    Raises:
+        ValueError: it does not parse, or names no asset.
+    """
+    graph = defs.resolve_asset_graph()
+    try:
+        with warnings.catch_warnings():  # Dagster's own parser calls its own beta parameter
+            warnings.simplefilter("ignore", dg.BetaWarning)
+            keys = dg.AssetSelection.from_string(selection).resolve(graph)
+    except dg.DagsterError as error:
+        raise ValueError(f"selection {selection!r}: {error}; for example {EXAMPLES}") from error
+    if not keys:
+        known = ", ".join(sorted(key.to_user_string() for key in graph.get_all_asset_keys()))
+        raise ValueError(f"selection {selection!r} names no asset; there are {known}")
+    return sorted(keys)
+
+
+def run(
+    defs: dg.Definitions, keys: Sequence[dg.AssetKey], instance: dg.DagsterInstance, *, log_level: str = "INFO"
+) -> dg.ExecuteInProcessResult:
+    """Make these assets in this process; a failure is in the result, not raised."""
+    return defs.resolve_job_def(factory.name).execute_in_process(
+        asset_selection=list(keys),
+        instance=instance,
+        raise_on_error=False,
+        run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
+    )
+
+
+def failures(result: dg.ExecuteInProcessResult) -> list[str]:
+    """One line per failed step: which, and the message of its first cause."""
+    lines = []
+    for event in result.filter_events(lambda event: event.is_step_failure):
+        error = event.step_failure_data.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        lines.append(f"{event.step_key} failed: {error.message.strip() if error else 'no message'}")
+    return lines
