@@ -1,0 +1,163 @@
+"""One form for what is the same request: the folded text, its id, its language, and the distinct queries of a log.
+
+Stands between the raw log and the funnel. Two rows are one query when their folded texts and folded contexts are equal:
+"and tomorrow?" after Beijing is not the same query as after Paris. Everything here is vectorised and free of row order.
+
+Source: pipeline stage 1 (NFKC, case, width, white space and punctuation folding; support; first and last seen).
+"""
+
+import hashlib
+from typing import Final, NamedTuple
+
+import polars as pl
+
+ID_BYTES: Final = 10
+"""80 bits: among 30 million queries two share an id with a chance below 1e-9."""
+ROWS_AT_ONCE: Final = 1_000_000
+QUERY_COLUMNS: Final = ("query_id", "text", "normal", "context", "language", "support", "first_seen", "last_seen")
+
+_ODD: Final = r"[^a-z0-9 ]|  |^ | $|^$"
+"""What a lower-case text must contain to need more than lower case."""
+_STEPS: Final = (
+    (r"[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFE00-\uFE0F\uFEFF]", ""),  # invisible
+    ("[‘’‚‛′ʼ`´]", "'"),
+    ("[‐‑‒–—―−]", "-"),
+    (r"""["“”„‟″«»‹›()\[\]{}!?;¡¿…。、・·•「」『』《》〈〉【】〔〕〖〗〝〞|~\p{Cc}]""", " "),
+    (r"\.{2,}", " "),
+    (r"[\s&&[^ ]]", " "),
+    (r"([^\d ])[,:]+", "$1 "),
+    (r"[,:]+([^\d ])", " $1"),
+    (r"(^| )[.,:']+", "$1 "),
+    (r"[.,:'\-]+( |$)", " $1"),
+    (r"(^| )-+([^\d]|$)", "$1 $2"),
+    (r" {2,}", " "),
+    (r"(\p{Han}) (\p{Han})", "$1$2"),
+    (r"(\p{Han}) (\p{Han})", "$1$2"),  # again: a match cannot share its last character with the next
+)
+
+
+class Distinct(NamedTuple):
+    """The queries of a log, and which raw row is which query."""
+
+    queries: pl.DataFrame
+    """query_id, text, normal, context, language, support, first_seen, last_seen; sorted by query_id."""
+    occurrences: pl.DataFrame
+    """raw_id, query_id: one row per raw row, sorted by raw_id."""
+
+
+def fold(text: pl.Series) -> pl.Series:
+    """The normal form of each text: width, case, white space and sentence punctuation no longer count.
+
+    Signs that carry meaning stay: `3.5`, `10:30`, `2026-06-12`, `-5`, `c#`, `50%`, `<phone>`. White space between two
+    Chinese characters goes. A text of punctuation only keeps it, so that no normal form is empty. Null stays null.
+    """
+    low = text.str.to_lowercase()
+    odd = low.str.contains(_ODD).fill_null(False).arg_true()
+    return low.scatter(odd, _fold_odd(text.gather(odd))) if len(odd) else low
+
+
+def _fold_odd(text: pl.Series) -> pl.Series:
+    plain = pl.col("text").str.normalize("NFKC").str.to_lowercase().str.normalize("NFKC")
+    words = plain
+    for pattern, put in _STEPS:
+        words = words.str.replace_all(pattern, put)
+    frame = (
+        text.alias("text")
+        .to_frame()
+        .select(plain.str.strip_chars().alias("plain"), words.str.strip_chars(" ").alias("words"))
+    )
+    return frame.select(pl.when(pl.col("words") == "").then("plain").otherwise("words").alias("normal"))["normal"]
+
+
+_FOREIGN_WORDS: Final = (
+    "le les des une est dans pour avec quel quelle der die das und ist nicht wie ein eine zum nach el los las por "
+    "para qué cómo dónde il che della sono uma não você het een voor"
+)
+_ENGLISH_WORDS: Final = (
+    "the is are a an to of in on for and what which how when where who me my i you can do does please it from at with"
+)
+
+
+def language(normal: pl.Series) -> pl.Series:
+    """`zh`, `en` or `other` for each folded text.
+
+    A rough, fast rule, good enough to report shares: Chinese where a fifth of the letters are Han and none are kana or
+    Hangul; English where the letters are Latin and function words of other European languages do not outnumber the
+    English ones.
+    """
+    plain = pl.when(pl.col("text").str.contains("[a-z]")).then(pl.lit("en")).otherwise(pl.lit("other"))
+    found = normal.alias("text").to_frame().select(plain.alias("language"))["language"]
+    wide = normal.str.contains(r"[^\x00-\x7F]").fill_null(False).arg_true()
+    found = found.scatter(wide, _by_script(normal.gather(wide))) if len(wide) else found
+    doubtful = (
+        (" " + normal + " ").str.contains_any([f" {w} " for w in _FOREIGN_WORDS.split()]).fill_null(False).arg_true()
+    )
+    foreign = doubtful.filter(_is_foreign(normal.gather(doubtful)) & (found.gather(doubtful) == "en"))
+    return found.scatter(foreign, "other") if len(foreign) else found
+
+
+def _by_script(normal: pl.Series) -> pl.Series:
+    text = pl.col("text")
+    letters, han = text.str.count_matches(r"\p{L}"), text.str.count_matches(r"\p{Han}")
+    latin = text.str.count_matches(r"\p{Latin}")
+    chinese = (han > 0) & (han * 5 >= letters) & ~text.str.contains(r"[\p{Hiragana}\p{Katakana}\p{Hangul}]")
+    english = (latin > 0) & (latin * 5 >= letters * 4)
+    named = pl.when(chinese).then(pl.lit("zh")).when(english).then(pl.lit("en")).otherwise(pl.lit("other"))
+    return normal.alias("text").to_frame().select(named.alias("language"))["language"]
+
+
+def _is_foreign(normal: pl.Series) -> pl.Series:
+    words = pl.col("text").str.split(" ")
+    foreign, english = (
+        words.list.eval(pl.element().is_in(known.split())).list.sum() for known in (_FOREIGN_WORDS, _ENGLISH_WORDS)
+    )
+    told = (foreign > english) & (foreign > 1)
+    return normal.alias("text").to_frame().select(told.alias("foreign"))["foreign"]
+
+
+def content_ids(parts: pl.DataFrame) -> pl.Series:
+    """One id per row from all its columns: a hash that is the same in every process and on every machine.
+
+    Args:
+        parts: string columns, their order counts; null differs from the empty string.
+
+    Returns:
+        Hex strings of 20 characters, named `id`.
+    """
+    marked = [pl.concat_str(pl.lit("="), pl.col(name)).fill_null("-") for name in parts.columns]
+    joined = parts.lazy().select(pl.concat_str(marked, separator="\x1f").alias("id"))
+    pieces = [
+        pl.Series("id", map(_digest, joined.slice(start, ROWS_AT_ONCE).collect()["id"].to_list()), pl.String)
+        for start in range(0, max(len(parts), 1), ROWS_AT_ONCE)
+    ]
+    return pl.concat(pieces)
+
+
+def _digest(line: str) -> str:
+    return hashlib.blake2b(line.encode(), digest_size=ID_BYTES).hexdigest()
+
+
+def distinct_queries(raw: pl.DataFrame) -> Distinct:
+    """Group raw rows into queries: equal folded text and equal folded context.
+
+    Text and context shown are those of the row seen first (earliest time, then smallest raw_id; rows without a time
+    come last), so the order of the rows, of files and of days does not matter.
+
+    Args:
+        raw: columns raw_id, text, time, context as in `queries/raw_queries`.
+    """
+    rows = raw.select("raw_id", "text", "time", "context").with_columns(
+        fold(raw["text"]).alias("normal"), fold(raw["context"]).alias("_context")
+    )
+    group = ["normal", "_context"]
+    spans = rows.group_by(group).agg(
+        pl.len().cast(pl.Int64).alias("support"),
+        pl.col("time").min().alias("first_seen"),
+        pl.col("time").max().alias("last_seen"),
+    )
+    spans = spans.with_columns(content_ids(spans.select(group)).alias("query_id"))
+    keyed = rows.join(spans.select(*group, "query_id"), on=group, how="left", nulls_equal=True)
+    first = keyed.sort("time", "raw_id", nulls_last=True).unique("query_id", keep="first", maintain_order=True)
+    shown = spans.join(first.select("query_id", "text", "context"), on="query_id", how="left")
+    queries = shown.with_columns(language(shown["normal"])).select(QUERY_COLUMNS).sort("query_id")
+    return Distinct(queries, keyed.select("raw_id", "query_id").sort("raw_id"))
