@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from environments.episode import Step, Tokens
-from environments.task import Task
 from training.chat import prompt_text, turns_text
 
 
@@ -20,10 +19,10 @@ class Encoder(Protocol):
 
 
 def encode_trajectory(
-    encoder: Encoder, task: Task, instruction: str, steps: Sequence[Step], answer: str, signatures: Mapping[str, str]
+    encoder: Encoder, tools: Sequence[str], instruction: str, steps: Sequence[Step], answer: str, signatures: Mapping[str, str]
 ) -> Tokens:
     """Token ids of a finished trajectory with its mask: 1 on the policy's turns, 0 on prompt and observations."""
-    ids = encoder.encode(prompt_text(instruction, task.tools, signatures))
+    ids = encoder.encode(prompt_text(instruction, tools, signatures))
     tokens = Tokens(ids=ids, generated=[0] * len(ids), logprobs=[0.0] * len(ids), prompt_length=len(ids))
     for text, own in turns_text(steps, answer):
         more = encoder.encode(text)

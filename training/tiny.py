@@ -32,6 +32,8 @@ from training.chat import (
 
 _WORDS = Regex(r" ?[a-z_]+|[A-Z][a-z]+|[A-Z]+|\d{1,2}|\s|[^\sA-Za-z\d]")
 _HOLE = "\x00"
+import os
+MIX = float(os.environ.get("MIX", "0.7"))
 
 
 def json_pieces(value: Any) -> list[str]:
@@ -126,6 +128,7 @@ def initialise(model: Any, tokenizer: Tokenizer, seed: int) -> None:
     circuit.embed(weights["model.embed_tokens.weight"])
     circuit.previous_token(model.model.layers[0].self_attn)
     circuit.induction(model.model.layers[1].self_attn)
+    _word_embeddings(weights["model.embed_tokens.weight"], tokenizer, circuit.content)
     _number_embeddings(weights["model.embed_tokens.weight"], tokenizer, circuit.content)
 
 
@@ -195,6 +198,28 @@ class _Circuit:
             if channel < self.content:
                 attention.v_proj.weight[channel, channel] = 1.0
                 attention.o_proj.weight[to + channel, channel] = gain
+
+
+def _word_embeddings(table: Tensor, tokenizer: Tokenizer, content: int, scale: float = 0.15) -> None:
+    """Mix pretrained word vectors into the lower-case words, so that wordings never seen lie near wordings that were.
+
+    Half of each row stays random: names and codes must remain apart for copying, and words of one meaning too.
+    Source: WordLlama (MIT), the static embeddings that the funnel uses.
+    """
+    import os
+
+    import wordllama
+
+    words = {i: t.replace("\u0120", "") for t, i in tokenizer.get_vocab().items()}
+    chosen = sorted(i for i, w in words.items() if re.fullmatch(r"[a-z]{2,}", w))
+    model = wordllama.WordLlama.load(cache_dir=os.path.dirname(wordllama.__file__), disable_download=True)
+    vectors = torch.tensor(model.embed([words[i] for i in chosen], norm=True))
+    vectors = vectors - vectors.mean(0)
+    left, strength, _ = torch.linalg.svd(vectors, full_matrices=False)
+    reduced = (left * strength)[:, :content]
+    reduced = torch.nn.functional.pad(reduced, (0, content - reduced.shape[1]))
+    reduced = reduced / reduced.norm(dim=1, keepdim=True).clamp_min(1e-6) * scale * math.sqrt(content)
+    table[chosen, :content] = MIX * reduced + math.sqrt(1 - MIX**2) * table[chosen, :content]
 
 
 def _number_embeddings(table: Tensor, tokenizer: Tokenizer, content: int, scale: float = 0.15) -> None:

@@ -89,7 +89,7 @@ class KeywordStuffer(Scripted):
         from environments.verifiers.claims import CHOICE_WORDS, MODE_WORDS, SKY_WORDS, VERDICT_WORDS
 
         words = [*VERDICT_WORDS, *SKY_WORDS, *MODE_WORDS, *CHOICE_WORDS, attempt.instruction]
-        return Answer(" ".join([*words, *map(str, range(100))]))
+        return Answer(" ".join([*words, *map(str, range(10, 40))]))
 
 
 class Garbage(Scripted):

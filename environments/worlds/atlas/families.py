@@ -14,8 +14,7 @@ from typing import Any
 from environments.task import Booking, Call, Fact
 from environments.verifiers.claims import CHOICE_WORDS, MODE_WORDS, SKY_WORDS
 from environments.verifiers.outcome import REFUSALS
-from environments.worlds.atlas.data_model import HORIZON_DAYS, TODAY, gazetteer
-from environments.worlds.atlas.geography import resolve_date
+from environments.worlds.atlas.data_model import gazetteer
 from environments.worlds.atlas.world import AtlasWorld
 
 Slots = Mapping[str, str]
@@ -84,12 +83,9 @@ def date_argument(phrase: str) -> str:
     return phrase.strip().removeprefix("on ").removeprefix("On ")
 
 
-def same_day(first: str, second: str) -> bool:
-    """Whether two date arguments mean the same day."""
-    from datetime import date
-
-    today = date.fromisoformat(TODAY)
-    return resolve_date(first, today, HORIZON_DAYS) == resolve_date(second, today, HORIZON_DAYS)
+def mode_argument(phrase: str) -> str:
+    """How a way to travel is passed to a tool: `by car` -> driving; a mode is passed as it is."""
+    return MODE_OF_PHRASE.get(phrase, phrase)
 
 
 def number(value: object, unit: str) -> Fact:
@@ -132,7 +128,7 @@ def _weather(s: Session) -> Plan | None:
 
 
 def _route(s: Session) -> Plan | None:
-    mode = MODE_OF_PHRASE[s.slots["m"]]
+    mode = mode_argument(s.slots["m"])
     found = s.call("map_compute_routes", origin=s.slots["a"], destination=s.slots["b"], modes=[mode])
     if s.failed:
         return None
@@ -178,7 +174,7 @@ def _place_route(s: Session) -> Plan | None:
     if s.failed:
         return None
     best, rest = found[0], found[1:]
-    mode = MODE_OF_PHRASE[s.slots["m"]]
+    mode = mode_argument(s.slots["m"])
     way = s.call("map_compute_routes", origin=s.slots["c"], destination=best["name"], modes=[mode])
     if s.failed:
         return None
@@ -212,7 +208,7 @@ def _warmer(s: Session) -> Plan | None:
 
 
 def _faster(s: Session) -> Plan | None:
-    modes = [MODE_OF_PHRASE[s.slots["m"]], MODE_OF_PHRASE[s.slots["n"]]]
+    modes = [mode_argument(s.slots["m"]), mode_argument(s.slots["n"])]
     found = s.call("map_compute_routes", origin=s.slots["a"], destination=s.slots["b"], modes=modes)
     if s.failed or modes[0] == modes[1] or abs(found[0]["minutes"] - found[1]["minutes"]) < MIN_MINUTES_GAP:
         return None

@@ -68,6 +68,11 @@ def offered_tools(needed: set[str], rng: random.Random, *, without: str | None =
     return tuple(n for n in names if n not in dropped)
 
 
+def offered_tools_for(needed: set[str], *, seed: object) -> tuple[str, ...]:
+    """`offered_tools` from a stable seed."""
+    return offered_tools(needed, random.Random(stable_hash("tools", seed)))
+
+
 def make_task(family: str, slots: Slots, instruction: str, plan: Plan, tools: tuple[str, ...], **more: Any) -> Task:
     """Put the parts of a task together; the budget is one call more than the gold solution needs."""
     goal = Goal(

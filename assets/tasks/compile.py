@@ -1,0 +1,227 @@
+"""From a labelled query to a task: only where every word is explained, every slot resolved and the world gives one answer.
+
+A family is read off the typed constraints and must agree with the label's leaf; the verifier's goal comes from the world, and
+the user's own text becomes the instruction. What does not compile says why.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from assets.labels.constraints import Constraints
+from environments.seeds import stable_hash, unit_hash
+from environments.task import Split, Task
+from environments.worlds.atlas.data_model import cities, fold
+from environments.worlds.atlas.families import FAMILIES, plan_of
+from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordings
+
+GROUND_MODES = ("driving", "walking", "bicycling", "transit")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_FUNCTION_WORDS = frozenset(
+    "a an the is are was be it i me my we you to of in on at for from by and or so as do does will would can could "
+    "what which how where when there this that please s re m ll ve d".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledQuery:
+    """One query of the pool with its label."""
+
+    query_id: str
+    text: str
+    language: str
+    primary: str
+    secondary: str | None
+    difficulty: int
+    constraints: Constraints
+
+
+class Dropped(NamedTuple):
+    """A query that became no task, and why."""
+
+    query_id: str
+    rule: str
+    detail: str
+
+
+class Compiled(NamedTuple):
+    """What compiling a pool gives; every query is in exactly one of the two."""
+
+    tasks: list[Task]
+    dropped: list[Dropped]
+
+
+class Shape(NamedTuple):
+    """A family with the slots that a query fills."""
+
+    family: str
+    slots: dict[str, str]
+
+
+def compile_queries(
+    queries: Iterable[LabelledQuery], *, languages: tuple[str, ...] = ("en",), held_out_share: float = 0.0
+) -> Compiled:
+    """Compile each query on its own; order-free.
+
+    Args:
+        queries: the pool.
+        languages: which languages the policy in training can read; others are dropped by rule `language`.
+        held_out_share: share of the queries that go to the hidden split whatever they name, by hash of their id.
+    """
+    tasks, dropped = [], []
+    for query in sorted(queries, key=lambda q: q.query_id):
+        made = compile_query(query, languages=languages, held_out_share=held_out_share)
+        (tasks if isinstance(made, Task) else dropped).append(made)
+    return Compiled(tasks, dropped)  # type: ignore[arg-type]
+
+
+def compile_query(query: LabelledQuery, *, languages: tuple[str, ...], held_out_share: float) -> Task | Dropped:
+    """One query as a task, or the first rule that stands against it."""
+
+    def drop(rule: str, detail: str = "") -> Dropped:
+        return Dropped(query.query_id, rule, detail)
+
+    if query.language not in languages:
+        return drop("language", query.language)
+    if query.difficulty <= 0:
+        return _refusal(query, held_out_share)
+    if query.constraints.unresolved:
+        return drop("unresolved", ", ".join(query.constraints.unresolved))
+    shape = shape_of(query.constraints, query.primary, query.secondary)
+    if shape is None:
+        return drop("no_family", query.primary)
+    if FAMILIES[shape.family].leaf not in (query.primary, query.secondary):
+        return drop("leaf_disagrees", f"{shape.family} is not {query.primary}")
+    if strange := unexplained(query.text, shape.family, query.constraints):
+        return drop("unexplained_words", ", ".join(strange))
+    plan = plan_of(shape.family, shape.slots)
+    if plan is None:
+        return drop("no_clear_answer", shape.family)
+    tools = offered_tools_for({c.name for c in plan.calls}, seed=query.query_id)
+    split = split_of(query.query_id, [c.city for c in query.constraints.cities], held_out_share)
+    return make_task(
+        shape.family, shape.slots, query.text, plan, tools, leaf=query.primary, query_id=query.query_id, group=query.query_id, split=split
+    )
+
+
+def _refusal(query: LabelledQuery, held_out_share: float) -> Task:
+    """A query that no tool serves: the right end is the typed refusal."""
+    plan = plan_of("out_of_scope", {})
+    assert plan is not None
+    split = split_of(query.query_id, [c.city for c in query.constraints.cities], held_out_share)
+    more = {"query_id": query.query_id, "group": query.query_id, "split": split, "leaf": query.primary}
+    return make_task("out_of_scope", {}, query.text, plan, offered_tools_for(set(), seed=query.query_id), **more)
+
+
+def split_of(query_id: str, named: Iterable[str], held_out_share: float) -> Split:
+    """Hidden if any city it names is hidden (or by share), else dev if any is dev, else train (pipeline law 7)."""
+    sides = {cities()[fold(name)].split for name in named if fold(name) in cities()}
+    if "hidden" in sides or unit_hash("held out", query_id) < held_out_share:
+        return "hidden"
+    return "dev" if "dev" in sides else "train"
+
+
+def shape_of(constraints: Constraints, primary: str, secondary: str | None) -> Shape | None:
+    """The family and slots that the constraints spell out, or None where they fit none.
+
+    A family is tried only with all of its slots filled; the more demanding one comes first.
+    """
+    seen = _Slots(constraints)
+    if seen.crowded:
+        return None
+    wants = set(constraints.modes)
+    weather = FAMILIES["weather"].leaf in (primary, secondary)
+    for family, holds, names in (
+        ("warm_flight", constraints.sort == "warmest" or "flight" in wants, ("origin", "option", "other", "date")),
+        ("warmer", constraints.sort == "warmest", ("option", "other", "date")),
+        ("fly_or_train", {"flight", "train"} <= wants, ("origin", "destination", "date")),
+        ("book_flight", constraints.write and "flight" in wants, ("origin", "destination", "date")),
+        ("book_train", constraints.write and "train" in wants, ("origin", "destination", "date")),
+        ("budget", "flight" in wants, ("origin", "destination", "date", "budget")),
+        ("faster", constraints.sort == "fastest", ("origin", "destination", "mode", "other_mode")),
+        ("place_route", True, ("kind", "location", "mode")),
+        ("place", True, ("kind", "location")),
+        ("flight_weather", "flight" in wants and weather, ("origin", "destination", "date")),
+        ("flight", "flight" in wants, ("origin", "destination", "date")),
+        ("no_origin", "flight" in wants, ("destination", "date")),
+        ("train", "train" in wants, ("origin", "destination", "date")),
+        ("route", True, ("origin", "destination", "mode")),
+        ("premise", True, ("sky", "location", "date")),
+        ("weather", weather, ("location", "date")),
+        ("weather", weather, ("location",)),
+    ):
+        if holds and (slots := seen.exactly(names)) is not None:
+            return Shape(family, slots)
+    return None
+
+
+_SLOT = {
+    "origin": "a", "destination": "b", "location": "c", "option": "a", "other": "b", "date": "d", "mode": "m",
+    "other_mode": "n", "kind": "k", "budget": "p", "sky": "s",
+}  # fmt: skip
+
+
+class _Slots:
+    """The constraints by role."""
+
+    def __init__(self, constraints: Constraints) -> None:
+        by_role: dict[str, list[str]] = {}
+        for city in constraints.cities:
+            by_role.setdefault(city.role, []).append(city.text)
+        self.filled: dict[str, str] = {role: named[0] for role, named in by_role.items()}
+        options = by_role.get("option", [])
+        if len(options) == 2:
+            self.filled["other"] = options[1]
+        ground = [m for m in constraints.modes if m in GROUND_MODES]
+        self.filled |= dict(zip(("mode", "other_mode"), ground, strict=False))
+        for name, value in (("kind", constraints.kind), ("budget", constraints.budget), ("sky", constraints.sky)):
+            if value is not None:
+                self.filled[name] = str(value)
+        if constraints.date is not None:
+            self.filled["date"] = date_slot(constraints.date.text, constraints.date.value)
+        counts = [len(named) for role, named in by_role.items() if role != "option"]
+        self.crowded = any(n > 1 for n in counts) or len(options) not in (0, 2) or len(ground) > 2 or bool(constraints.party)
+
+    def exactly(self, names: tuple[str, ...]) -> dict[str, str] | None:
+        """The slots of a family, if these names and no others are filled."""
+        if set(names) != set(self.filled):
+            return None
+        slots = {_SLOT[n]: self.filled[n] for n in names}
+        if "origin" in names and "option" in names:
+            slots = {"c": self.filled["origin"], "a": self.filled["option"], "b": self.filled["other"], "d": self.filled["date"]}
+        return slots if "date" in names or not _needs_date(names) else {**slots, "d": "today"}
+
+
+def _needs_date(names: tuple[str, ...]) -> bool:
+    return names == ("location",)
+
+
+def date_slot(text: str, value: str) -> str:
+    """A weekday, today or tomorrow as the user wrote it; any other day as ISO date."""
+    return value if value[:1].isdigit() else text.removeprefix("on ").removeprefix("On ").strip()
+
+
+def unexplained(text: str, family: str, constraints: Constraints) -> list[str]:
+    """Words of `text` that are neither part of a constraint nor in any wording of the family."""
+    rest = text.casefold()
+    spans = [c.text for c in constraints.cities] + ([constraints.date.text] if constraints.date else [])
+    for span in sorted(spans, key=len, reverse=True):
+        rest = re.sub(rf"(?<!\w){re.escape(span.casefold())}(?!\w)", " ", rest)
+    return [w for w in _WORD.findall(rest) if w not in _FUNCTION_WORDS and w not in _lexicon(family)]
+
+
+@cache
+def _lexicon(family: str) -> frozenset[str]:
+    """Every lower-case word that the wordings of `family` use, with the words that fill its slots."""
+    said: Mapping[str, tuple[str, ...]] = wordings()[family]
+    plain = " ".join(re.sub(r"\{\w\}", " ", t) for templates in said.values() for t in templates)
+    slots = "by car on foot bike public transport driving walking museum cafe park hotel market gallery restaurant library"
+    skies = "sunny cloudy rainy snowy windy foggy euros euro today tomorrow"
+    return frozenset(_WORD.findall(f"{plain} {slots} {skies}".casefold()))
+
+
+def group_seed(query_id: str) -> int:
+    """Seed of everything random about one query's tasks."""
+    return stable_hash("task", query_id) % 2**31

@@ -1,0 +1,64 @@
+"""A checkpoint on disk: a Hugging Face folder with a card and our manifest, written whole or not at all.
+
+Trainer states live beside it under `state/`; only a state with its `complete` mark is resumed from, so a process killed while
+writing one costs the steps since the one before, nothing else.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+MODEL, STATE, MANIFEST, COMPLETE = "model", "state", "loopwright.json", "complete"
+
+
+def publish(folder: Path, write: Callable[[Path], None], manifest: Mapping[str, Any]) -> Path:
+    """Let `write` fill a scratch folder, add card and manifest, and move it to `folder/model` in one step."""
+    scratch, final = folder / f"{MODEL}.tmp", folder / MODEL
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    write(scratch)
+    (scratch / MANIFEST).write_text(json.dumps(dict(manifest), indent=1, sort_keys=True), encoding="utf-8")
+    (scratch / "README.md").write_text(_card(manifest), encoding="utf-8")
+    if final.exists():
+        shutil.rmtree(final)
+    return scratch.rename(final)
+
+
+def _card(manifest: Mapping[str, Any]) -> str:
+    lines = "\n".join(f"- {k}: {v}" for k, v in sorted(manifest.items()) if not isinstance(v, dict | list))
+    return f"---\nlibrary_name: transformers\ntags: [loopwright]\n---\n\n# A Loopwright policy\n\n{lines}\n"
+
+
+def read_manifest(model: Path) -> dict[str, Any]:
+    """The manifest of a published model.
+
+    Raises:
+        FileNotFoundError: the folder is no published model.
+    """
+    path = model / MANIFEST
+    if not path.exists():
+        raise FileNotFoundError(f"{model} is no published model (no {MANIFEST}): materialize the checkpoint first")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return manifest
+
+
+def mark_complete(state: Path) -> None:
+    """Seal a trainer state that has been written to its end."""
+    (state / COMPLETE).touch()
+
+
+def latest_state(folder: Path) -> Path | None:
+    """The newest sealed trainer state under `folder/state`, if any; torn ones are removed."""
+    states = sorted((folder / STATE).glob("checkpoint-*"), key=lambda p: int(p.name.rpartition("-")[2]))
+    for torn in [s for s in states if not (s / COMPLETE).exists()]:
+        shutil.rmtree(torn)
+    whole = [s for s in states if s.exists()]
+    return whole[-1] if whole else None
+
+
+def content_version(*parts: object) -> str:
+    """Version of a checkpoint: hash over consumed rows and configuration, without clocks or paths (pipeline law 9)."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,238 @@
+"""Online RL on the frontier with TRL's GRPOTrainer: `python -m training.grpo run.toml`.
+
+Every step draws its tasks by weight, plays them with our rollout engine on the very weights in training, and hands token ids,
+mask and rewards to TRL through `rollout_func`. Groups without variance are redrawn; members without a result have no reward and
+reach neither baseline nor loss. Which tasks a step draws follows from seed and step alone, so a resumed run goes on as the killed
+one would have.
+
+Source: GRPO with the GSPO ratio (arXiv 2507.18071) as an option; DAPO (arXiv 2503.14476) for the group filter.
+"""
+
+import os
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+from datasets import Dataset
+from tokenizers import Tokenizer
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
+
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+from trl import GRPOConfig, GRPOTrainer
+
+from environments.episode import Episode, Scored, Tokens
+from environments.rollout import attempts_at, result_key, rollout
+from environments.seeds import stable_hash
+from environments.task import Task
+from environments.verifiers.outcome import OutcomeVerifier
+from environments.world import WorldPool
+from environments.worlds.catalogue import world_maker
+from training.checkpoint import STATE, content_version, latest_state, mark_complete, publish, read_manifest
+from training.consumed import ConsumedRows
+from training.generation import LlamaDecoder, LlamaShape, TokenPolicy
+from training.journal import write_segment
+from training.reporting import Reporter, reporter
+from training.runs import GrpoRun
+from training.tiny import save_tokenizer
+from training.trajectories import read_tasks, signatures_of
+
+LEDGER = "consumed.json"
+EPISODES = "episodes"
+
+
+def draw_order(weights: Sequence[float], seed: int, step: int, count: int) -> list[int]:
+    """`count` task numbers of one step, by weighted sampling without replacement (Efraimidis and Spirakis)."""
+    rng = random.Random(stable_hash("draw", seed, step))
+    keys = [(rng.random() ** (1.0 / w) if w > 0 else -1.0, i) for i, w in enumerate(weights)]
+    return [i for key, i in sorted(keys, reverse=True)[:count] if key >= 0]
+
+
+def has_variance(group: Sequence[Episode]) -> bool:
+    """Whether the scored members of a group differ in reward: otherwise it teaches nothing."""
+    rewards = {round(e.verdict.reward, 6) for e in group if isinstance(e.verdict, Scored)}
+    return len(rewards) > 1
+
+
+class FrontierRollouts:
+    """TRL's `rollout_func`: from slots of a step to played groups."""
+
+    def __init__(self, run: GrpoRun, policy: TokenPolicy, tasks: list[Task], weights: list[float]) -> None:
+        self.run, self.policy, self.tasks, self.weights = run, policy, tasks, weights
+        self.pool, self.verifier = WorldPool(world_maker(run.world)), OutcomeVerifier()
+        self.played = self.dead = self.groups = 0
+        self.last_rows: list[str] = []
+
+    def __call__(self, prompts: list[str], trainer: Any) -> dict[str, Any]:
+        """Play the groups of one step; `prompts` are slot numbers, each repeated once per member."""
+        step = int(prompts[0]) // self.run.groups
+        groups = self.play(step)
+        episodes = [e for g in groups for e in g]
+        write_segment(self.run.output / EPISODES, step, episodes)
+        self.last_rows = [e.episode_id for e in episodes]
+        kept = [e.tokens or Tokens() for e in episodes]
+        return {
+            "prompt_ids": [t.ids[: t.prompt_length] for t in kept],
+            "completion_ids": [t.ids[t.prompt_length :] for t in kept],
+            "logprobs": [t.logprobs[t.prompt_length :] for t in kept],
+            "env_mask": [t.generated[t.prompt_length :] for t in kept],
+            "earned": [e.verdict.reward if isinstance(e.verdict, Scored) else None for e in episodes],
+        }
+
+    def play(self, step: int) -> list[list[Episode]]:
+        """Groups of one step: the drawn tasks, those without variance replaced by the next in the draw."""
+        count = self.run.groups
+        order = draw_order(self.weights, self.run.seed, step, count * (1 + self.run.refills))
+        live: list[list[Episode]] = []
+        dead: list[list[Episode]] = []
+        while len(live) < count and order:
+            wanted, order = order[: count - len(live)], order[count - len(live) :]
+            for group in self._groups([self.tasks[i] for i in wanted], step):
+                (live if has_variance(group) else dead).append(group)
+        self.dead += len(dead)
+        self.groups += len(dead) + len(live)
+        return (live + dead)[:count]
+
+    def _groups(self, tasks: list[Task], step: int) -> list[list[Episode]]:
+        self.policy.version = f"{self.run.init}+{step}"
+        key = result_key(self.policy, self.pool, self.verifier)
+        k = self.run.generations
+        attempts = attempts_at(tasks, k, stable_hash("rl", self.run.seed, step))
+        episodes = rollout(attempts, self.policy, self.pool, self.verifier, key)
+        self.played += len(episodes)
+        return [episodes[i : i + k] for i in range(0, len(episodes), k)]
+
+
+def earned_reward(completions: list[Any], earned: list[float | None], **_: Any) -> list[float | None]:
+    """The verifier's reward of each episode; None where there is none."""
+    return list(earned)
+
+
+class _Watch(TrainerCallback):
+    """Seals states, keeps the ledger of consumed episodes and reports progress."""
+
+    def __init__(self, consumed: ConsumedRows, rollouts: FrontierRollouts, report: Reporter) -> None:
+        self.consumed, self.rollouts, self.report = consumed, rollouts, report
+        self.rewards: list[float] = []
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Record what the step consumed and say how far the run is."""
+        self.consumed.add(self.rollouts.last_rows)
+        recent = self.rewards[-5:]
+        note = f"reward {sum(recent) / len(recent):.3f}" if recent else ""
+        self.report.progress("grpo steps", state.global_step, state.max_steps, note)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
+        """Keep the reward curve."""
+        if logs and "reward" in logs:
+            self.rewards.append(float(logs["reward"]))
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Seal the state that has just been written."""
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        self.consumed.seal(folder / LEDGER)
+        mark_complete(folder)
+
+
+def train(run: GrpoRun, report: Reporter) -> Path:
+    """Run one RL training and return the folder of the published model."""
+    torch.set_num_threads(run.threads)
+    parent = read_manifest(Path(run.init))
+    tokenizer = Tokenizer.from_file(str(Path(run.init) / "tokenizer.json"))
+    model = AutoModelForCausalLM.from_pretrained(run.init)
+    rollouts = _rollouts(run, model, tokenizer)
+    consumed = ConsumedRows()
+    watch = _Watch(consumed, rollouts, report)
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    trainer = GRPOTrainer(
+        model=model,
+        args=_settings(run),
+        train_dataset=Dataset.from_dict({"prompt": [str(i) for i in range(run.steps * run.groups)]}),
+        processing_class=wrapped,
+        reward_funcs=earned_reward,
+        rollout_func=rollouts,
+        callbacks=[watch],
+    )
+    resume = latest_state(run.output)
+    if resume is not None:
+        consumed.restore(resume / LEDGER)
+        report.say(f"grpo: resuming from {resume.name}")
+    trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    return _publish(run, trainer, tokenizer, consumed, watch, parent, report)
+
+
+def _rollouts(run: GrpoRun, model: Any, tokenizer: Tokenizer) -> FrontierRollouts:
+    weights = pl.read_parquet(run.tasks, columns=["weight"])["weight"].to_list()
+    decoder = LlamaDecoder(dict(model.named_parameters()), LlamaShape.of(model.config.to_dict()))
+    signatures = signatures_of(world_maker(run.world)())
+    policy = TokenPolicy(decoder, tokenizer, signatures, version="in training", temperature=run.temperature)
+    return FrontierRollouts(run, policy, read_tasks(run.tasks), weights)
+
+
+def _settings(run: GrpoRun) -> GRPOConfig:
+    return GRPOConfig(
+        output_dir=str(run.output / STATE),
+        max_steps=run.steps,
+        per_device_train_batch_size=run.groups * run.generations,
+        num_generations=run.generations,
+        shuffle_dataset=False,
+        learning_rate=run.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=min(3, run.steps // 4),
+        adam_beta2=0.95,
+        max_grad_norm=1.0,
+        temperature=run.temperature,
+        beta=run.beta,
+        loss_type=run.loss,
+        importance_sampling_level=run.importance_sampling,
+        use_cpu=not torch.cuda.is_available(),
+        bf16=run.precision == "bf16",
+        gradient_checkpointing=False,
+        save_steps=run.save_every,
+        save_total_limit=2,
+        logging_steps=1,
+        report_to=[],
+        disable_tqdm=True,
+        seed=run.seed,
+        dataloader_pin_memory=False,
+    )
+
+
+def _publish(
+    run: GrpoRun, trainer: Any, tokenizer: Tokenizer, consumed: ConsumedRows, watch: _Watch, parent: dict[str, Any], report: Reporter
+) -> Path:
+    settings = run.model_dump(mode="json", exclude={"output", "tasks", "threads", "save_every", "init"})
+    version = content_version("grpo", consumed.steps, settings, parent["version"])
+    manifest = {"kind": "grpo", "version": version, "parent": parent["version"], "consumed": consumed.digest, "settings": settings}
+
+    def write(folder: Path) -> None:
+        trainer.model.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
+        consumed.seal(folder / LEDGER)
+
+    folder = publish(run.output, write, manifest)
+    rollouts, tail = watch.rollouts, watch.rewards[-5:]
+    report.finish(
+        {
+            "version": version,
+            "steps": run.steps,
+            "episodes": rollouts.played,
+            "dead_group_share": rollouts.dead / max(1, rollouts.groups),
+            "last_reward": sum(tail) / max(1, len(tail)),
+        }
+    )
+    return folder
+
+
+def main() -> None:
+    """Read the run file named on the command line and train."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    with reporter() as report:
+        train(GrpoRun.read(Path(sys.argv[1])), report)
+
+
+if __name__ == "__main__":
+    main()

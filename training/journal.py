@@ -1,0 +1,109 @@
+"""Episodes on disk as they finish: one Parquet segment per batch, written whole or not at all.
+
+A batch is a fixed slice of the task list, so a run that was killed skips the segments it has and redoes at most one batch; the
+folder carries a fingerprint of everything that decides the rows, and another run refuses to write into it.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from environments.episode import Episode
+from environments.policy import Policy
+from environments.rollout import attempts_at, result_key, rollout
+from environments.seeds import stable_hash
+from environments.task import Task
+from environments.verifier import Verifier
+from environments.world import WorldPool
+
+FINGERPRINT = "fingerprint.json"
+EPISODE_SCHEMA = {
+    "episode_id": pl.String,
+    "task_id": pl.String,
+    "attempt": pl.Int64,
+    "seed": pl.Int64,
+    "key": pl.String,
+    "instruction": pl.String,
+    "steps": pl.String,
+    "answer": pl.String,
+    "ended": pl.String,
+    "status": pl.String,
+    "reward": pl.Float64,
+    "success": pl.Boolean,
+    "vetoed": pl.Boolean,
+    "cause": pl.String,
+    "evidence": pl.String,
+    "token_ids": pl.List(pl.Int32),
+    "generated": pl.List(pl.Int8),
+    "logprobs": pl.List(pl.Float32),
+    "prompt_length": pl.Int64,
+}
+
+Progress = Callable[[int, int], None]
+
+
+def episodes_frame(episodes: Sequence[Episode]) -> pl.DataFrame:
+    """Episodes as a table with fixed column types."""
+    return pl.DataFrame([e.row() for e in episodes], schema=EPISODE_SCHEMA)
+
+
+def write_segment(folder: Path, number: int, episodes: Sequence[Episode]) -> None:
+    """Write one segment; a reader sees all of it or nothing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scratch = folder / f"part-{number:05d}.tmp"
+    episodes_frame(episodes).write_parquet(scratch, compression="zstd")
+    scratch.replace(folder / f"part-{number:05d}.parquet")
+
+
+def read_segments(folder: Path) -> pl.DataFrame:
+    """Every finished episode of a folder, in order; empty where there is none yet."""
+    parts = sorted(folder.glob("part-*.parquet"))
+    return pl.concat([pl.read_parquet(p) for p in parts]) if parts else pl.DataFrame(schema=EPISODE_SCHEMA)
+
+
+def run_journalled(
+    tasks: Sequence[Task],
+    policy: Policy,
+    pool: WorldPool,
+    verifier: Verifier,
+    folder: Path,
+    *,
+    k: int,
+    seed: int,
+    batch: int,
+    progress: Progress,
+) -> pl.DataFrame:
+    """`k` attempts at each task, journalled in `folder`; finished batches are read back instead of repeated.
+
+    Raises:
+        ValueError: the folder holds episodes of another policy, task list or setting.
+    """
+    key = result_key(policy, pool, verifier)
+    listed = f"{stable_hash(*(t.task_id for t in tasks)):016x}"
+    claim(folder, {"key": key.model_dump(), "tasks": listed, "k": k, "seed": seed, "batch": batch})
+    per = max(1, batch // k)
+    for number, start in enumerate(range(0, len(tasks), per)):
+        chosen = tasks[start : start + per]
+        if not (folder / f"part-{number:05d}.parquet").exists():
+            write_segment(folder, number, rollout(attempts_at(chosen, k, seed), policy, pool, verifier, key))
+        progress(k * (start + len(chosen)), k * len(tasks))
+    return read_segments(folder)
+
+
+def claim(folder: Path, fingerprint: dict[str, object]) -> None:
+    """Make `folder` the home of one run, or check that it already is.
+
+    Raises:
+        ValueError: it belongs to another run.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / FINGERPRINT
+    text = json.dumps(fingerprint, sort_keys=True)
+    if not path.exists():
+        scratch = path.with_suffix(".tmp")
+        scratch.write_text(text, encoding="utf-8")
+        scratch.replace(path)
+    elif path.read_text(encoding="utf-8") != text:
+        raise ValueError(f"{folder} holds episodes of another run; delete it, or give this run a folder of its own")

@@ -1,0 +1,107 @@
+"""The settings of one training or rollout process, as TOML, typed and strict: what `python -m training.X run.toml` reads."""
+
+import tomllib
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class Run(BaseModel):
+    """What every run states."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    output: Path
+    """Folder of the run: model, state to resume from, consumed rows, numbers."""
+    world: str = "atlas"
+    """World whose tools are rendered and played."""
+    seed: int = 0
+    """From which every random choice follows."""
+    threads: int = 1
+    """CPU threads of torch; one beats two on a busy machine for models this small."""
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a run from TOML.
+
+        Raises:
+            FileNotFoundError: no such file.
+            ValueError: unknown, missing or ill-typed settings; the message names each of them.
+        """
+        if not path.exists():
+            raise FileNotFoundError(f"no run file at {path}")
+        try:
+            return cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        except ValidationError as error:
+            wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise ValueError(f"{path}: {wrong}. Known settings: {', '.join(cls.model_fields)}") from error
+
+
+class SftRun(Run):
+    """One supervised run."""
+
+    trajectories: Path
+    """Parquet of verified trajectories: trajectory_id, task_id, instruction, tools, steps, answer."""
+    init: str = "scratch"
+    """`scratch`, or the folder of the model to start from."""
+    steps: int = 500
+    """Optimiser steps."""
+    batch: int = 16
+    """Trajectories per step."""
+    learning_rate: float = 2e-3
+    warmup: int = 20
+    """Steps of linear warm-up."""
+    decay: float = 0.3
+    """Share of the steps over which the learning rate falls to nothing at the end."""
+    weight_decay: float = 0.01
+    precision: Literal["fp32", "bf16"] = "bf16"
+    """`bf16` runs the forward pass under autocast; weights stay fp32."""
+    save_every: int = 100
+    """Steps between states to resume from."""
+    vocabulary: int = 896
+    """From scratch: BPE vocabulary before JSON pieces and tool signatures."""
+    hidden: int = 128
+    layers: int = 3
+    heads: int = 4
+
+
+class GrpoRun(Run):
+    """One online RL run."""
+
+    tasks: Path
+    """Parquet of frontier tasks: task_id, task (JSON), weight."""
+    init: str
+    """Folder of the policy to start from."""
+    steps: int = 60
+    """Optimiser steps, each on freshly sampled episodes."""
+    groups: int = 16
+    """Tasks per step."""
+    generations: int = 8
+    """Attempts at each task: one group."""
+    learning_rate: float = 5e-4
+    temperature: float = 1.0
+    beta: float = 0.0
+    """Weight of the KL to the reference policy."""
+    importance_sampling: Literal["token", "sequence"] = "token"
+    """`sequence` is GSPO's ratio."""
+    loss: Literal["grpo", "dapo", "dr_grpo"] = "dapo"
+    refills: int = 3
+    """How often the groups without variance of a step are redrawn from the frontier."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    save_every: int = 10
+
+
+class RolloutRun(Run):
+    """K attempts at each task by one policy: probing and evaluation."""
+
+    tasks: Path
+    """Parquet of tasks: task_id, task (JSON)."""
+    policy: Path
+    """Folder of the model."""
+    version: str
+    """Hash under which its results are kept."""
+    k: int = 8
+    temperature: float = 1.0
+    batch: int = 192
+    """Attempts that advance side by side; part of what makes a resumed run equal."""

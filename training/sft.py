@@ -1,0 +1,228 @@
+"""Supervised fine-tuning on verified trajectories with TRL: `python -m training.sft run.toml`.
+
+From scratch it first builds the tokenizer and the initial weights. Observations carry no loss (`training.masking`); every
+row is served in an order that follows from the seed, recorded when its step is taken, and a killed run resumes from the
+last sealed state with the same rows to come.
+"""
+
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from tokenizers import Tokenizer
+from torch import Tensor
+from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
+from trl import SFTConfig, SFTTrainer
+
+from environments.episode import Tokens
+from environments.worlds.catalogue import world_maker
+from training.checkpoint import STATE, content_version, latest_state, mark_complete, publish, read_manifest
+from training.consumed import ConsumedRows
+from training.masking import encode_trajectory
+from training.reporting import Reporter, reporter
+from training.runs import SftRun
+from training.tiny import build_model, build_tokenizer, call_pieces, initialise, json_pieces, save_tokenizer
+from training.trajectories import Trajectory, read_trajectories, signatures_of, words_of
+
+LEDGER = "consumed.json"
+IGNORED = -100
+_MONTH = re.compile(r"\b\d{4}-\d{2}-")
+_FEW = 2
+"""JSON pieces seen less often than this get no token of their own."""
+
+
+class _Encoder:
+    """A `tokenizers` tokenizer as `training.masking` wants it."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of `text`."""
+        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+
+def tokenizer_for(trajectories: Sequence[Trajectory], signatures: dict[str, str], size: int) -> Tokenizer:
+    """A tokenizer whose pieces are the calls and results that `trajectories` hold."""
+    steps = [s for t in trajectories for s in t.steps]
+    pieces = Counter(p for s in steps for p in (*call_pieces(s.call.name, s.call.arguments), *json_pieces(s.observation)))
+    kept = [p for p, count in pieces.items() for _ in range(count) if count >= _FEW]
+    words = [*signatures.values(), "; ", *(f"{s}; " for s in signatures.values())]
+    texts = words_of(trajectories)
+    months = Counter(m for text in texts for m in _MONTH.findall(text))
+    words += [month for month, count in sorted(months.items()) if count >= _FEW]
+    return build_tokenizer(texts, kept, words, size=size)
+
+
+def dataset_of(trajectories: Sequence[Trajectory], tokenizer: Tokenizer, signatures: dict[str, str]) -> Dataset:
+    """Pre-tokenised rows: input_ids, labels (-100 where nothing is learned), length and row id."""
+    encoder = _Encoder(tokenizer)
+    rows = [(t, _encoded(encoder, t, signatures)) for t in trajectories]
+    return Dataset.from_list(
+        [
+            {
+                "input_ids": x.ids,
+                "labels": [i if own else IGNORED for i, own in zip(x.ids, x.generated, strict=True)],
+                "length": len(x.ids),
+                "row": t.trajectory_id,
+            }
+            for t, x in rows
+        ]
+    )
+
+
+def _encoded(encoder: _Encoder, t: Trajectory, signatures: dict[str, str]) -> Tokens:
+    return encode_trajectory(encoder, t.tools, t.instruction, t.steps, t.answer, signatures)
+
+
+def collate(examples: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Pad a batch on the right and keep its row ids beside it."""
+    width = max(len(e["input_ids"]) for e in examples)
+    padded = {
+        key: torch.tensor([e[key] + [fill] * (width - len(e[key])) for e in examples])
+        for key, fill in (("input_ids", 0), ("labels", IGNORED))
+    }
+    lengths = torch.tensor([[len(e["input_ids"])] for e in examples])
+    mask = (torch.arange(width) < lengths).long()
+    return {**padded, "attention_mask": mask, "rows": [e["row"] for e in examples]}
+
+
+class LedgerTrainer(SFTTrainer):
+    """TRL's trainer, recording the rows of each step once it has been taken."""
+
+    consumed: ConsumedRows
+
+    def training_step(self, model: Any, inputs: dict[str, Any], num_items_in_batch: Any = None) -> Tensor:
+        """One step; its rows go to the ledger."""
+        rows = inputs.pop("rows")
+        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
+        self.consumed.add(rows)
+        return loss
+
+
+class SealStates(TrainerCallback):
+    """Writes the ledger into each saved state and marks the state complete; reports progress."""
+
+    def __init__(self, consumed: ConsumedRows, report: Reporter, what: str) -> None:
+        self.consumed, self.report, self.what = consumed, report, what
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Seal the state that has just been written."""
+        folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+        self.consumed.seal(folder / LEDGER)
+        mark_complete(folder)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        """Say how far the run is."""
+        loss = next((h["loss"] for h in reversed(state.log_history) if "loss" in h), None)
+        self.report.progress(self.what, state.global_step, state.max_steps, f"loss {loss:.3f}" if loss else "")
+
+
+def train(run: SftRun, report: Reporter) -> Path:
+    """Run one SFT and return the folder of the published model."""
+    torch.set_num_threads(run.threads)
+    trajectories = read_trajectories(run.trajectories)
+    signatures = signatures_of(world_maker(run.world)())
+    model, tokenizer = _start(run, trajectories, signatures)
+    consumed = ConsumedRows()
+    trainer = _trainer(run, model, tokenizer, dataset_of(trajectories, tokenizer, signatures), consumed, report)
+    resume = latest_state(run.output)
+    if resume is not None:
+        consumed.restore(resume / LEDGER)
+        report.say(f"sft: resuming from {resume.name}")
+    trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    return _publish(run, trainer, tokenizer, consumed, report)
+
+
+def _start(run: SftRun, trajectories: Sequence[Trajectory], signatures: dict[str, str]) -> tuple[Any, Tokenizer]:
+    if run.init == "scratch":
+        tokenizer = tokenizer_for(trajectories, signatures, run.vocabulary)
+        model = build_model(tokenizer.get_vocab_size(), hidden=run.hidden, layers=run.layers, heads=run.heads)
+        initialise(model, tokenizer, run.seed)
+        return model, tokenizer
+    read_manifest(Path(run.init))
+    return AutoModelForCausalLM.from_pretrained(run.init), Tokenizer.from_file(str(Path(run.init) / "tokenizer.json"))
+
+
+def _trainer(
+    run: SftRun, model: Any, tokenizer: Tokenizer, data: Dataset, consumed: ConsumedRows, report: Reporter
+) -> LedgerTrainer:
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    trainer = LedgerTrainer(
+        model=model,
+        args=_settings(run),
+        train_dataset=data,
+        data_collator=collate,
+        processing_class=wrapped,
+        callbacks=[SealStates(consumed, report, "sft steps")],
+    )
+    trainer.consumed = consumed
+    return trainer
+
+
+def _settings(run: SftRun) -> SFTConfig:
+    falling = max(1, int(run.steps * run.decay))
+    return SFTConfig(
+        output_dir=str(run.output / STATE),
+        max_steps=run.steps,
+        per_device_train_batch_size=run.batch,
+        learning_rate=run.learning_rate,
+        lr_scheduler_type="warmup_stable_decay",
+        lr_scheduler_kwargs={"num_decay_steps": falling, "decay_type": "linear", "min_lr_ratio": 0.02},
+        warmup_steps=min(run.warmup, run.steps // 4),
+        weight_decay=run.weight_decay,
+        adam_beta2=0.95,
+        max_grad_norm=1.0,
+        train_sampling_strategy="group_by_length",
+        length_column_name="length",
+        dataset_kwargs={"skip_prepare_dataset": True},
+        remove_unused_columns=False,
+        max_length=None,
+        bf16=run.precision == "bf16",
+        use_cpu=not torch.cuda.is_available(),
+        gradient_checkpointing=False,
+        save_steps=run.save_every,
+        save_total_limit=2,
+        logging_steps=20,
+        report_to=[],
+        disable_tqdm=True,
+        seed=run.seed,
+        data_seed=run.seed,
+        dataloader_pin_memory=False,
+    )
+
+
+def _publish(run: SftRun, trainer: LedgerTrainer, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter) -> Path:
+    settings = run.model_dump(mode="json", exclude={"output", "trajectories", "threads", "save_every", "init"})
+    parent = "scratch" if run.init == "scratch" else read_manifest(Path(run.init))["version"]
+    version = content_version("sft", consumed.steps, settings, parent)
+    losses = [h["loss"] for h in trainer.state.log_history if "loss" in h]
+    manifest = {"kind": "sft", "version": version, "parent": parent, "consumed": consumed.digest, "settings": settings}
+
+    def write(folder: Path) -> None:
+        trainer.model.save_pretrained(folder)
+        save_tokenizer(tokenizer, folder)
+        consumed.seal(folder / LEDGER)
+
+    folder = publish(run.output, write, manifest)
+    seconds = round(float(next(h["train_runtime"] for h in trainer.state.log_history if "train_runtime" in h)), 1)
+    report.finish({"version": version, "steps": run.steps, "loss": losses[-1] if losses else 0.0, "train_s": seconds})
+    return folder
+
+
+def main() -> None:
+    """Read the run file named on the command line and train."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    with reporter() as report:
+        train(SftRun.read(Path(sys.argv[1])), report)
+
+
+if __name__ == "__main__":
+    main()
