@@ -14,6 +14,7 @@ def _registers(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
     @dg.run_status_sensor(
         run_status=status,
         name=f"register_{status.value.lower()}",
+        minimum_interval_seconds=10,
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Record what the run materialized, and from what, in the registry.",
     )

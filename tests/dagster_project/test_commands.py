@@ -1,0 +1,94 @@
+"""The `loopwright` command as a user types it: real processes, plain errors."""
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets import keys
+from dagster_project.commands.materialize import failures, run, selected
+from dagster_project.commands.ui import PortInUseError, require_free
+
+LOOPWRIGHT = [sys.executable, "-c", "from dagster_project.commands import app; app()"]
+
+
+def loopwright(*arguments: str, home: Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command with a state folder of its own."""
+    place = {**os.environ, "LOOPWRIGHT_HOME": str(home), "PYTHONWARNINGS": "default", "COLUMNS": "200", **environment}
+    return subprocess.run([*LOOPWRIGHT, *arguments], capture_output=True, text=True, check=False, env=place)
+
+
+@pytest.mark.parametrize("name", ["micro", "gpu"])
+def test_a_profile_prints_what_it_resolves_to(tmp_path: Path, name: str) -> None:
+    done = loopwright("profile", "show", name, home=tmp_path)
+    assert done.stdout.startswith(f"# profile {name}:"), done.stderr
+    assert f'home = "{tmp_path}"' in done.stdout
+    assert "[trainer]" in done.stdout
+
+
+def test_the_profile_list_marks_the_active_one(tmp_path: Path) -> None:
+    done = loopwright("profile", "list", home=tmp_path, LOOPWRIGHT_PROFILE="small")
+    assert [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("*")] == [["*", "small"]]
+
+
+@pytest.mark.parametrize("command", [("profile", "show"), ("materialize", "*"), ("ui",)])
+def test_a_typo_in_the_profile_is_one_clear_line(tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = loopwright(*command, home=tmp_path, LOOPWRIGHT_PROFILE="nanno")
+    assert done.returncode == 2
+    assert done.stderr.startswith("loopwright: LOOPWRIGHT_PROFILE='nanno' is not a profile; allowed: micro, nano,")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_registry_password_is_never_printed(tmp_path: Path) -> None:
+    place = "postgresql://loopwright:secret@db/registry"
+    done = loopwright("profile", "show", home=tmp_path, LOOPWRIGHT_REGISTRY_URL=place)
+    assert 'registry = "postgresql://loopwright:***@db/registry"' in done.stdout, done.stderr
+
+
+def test_a_port_in_use_is_named_with_another_to_take() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(PortInUseError, match=rf"port {port} on 127\.0\.0\.1 is in use .* --port {port + 1}"):
+            require_free("127.0.0.1", port)
+
+
+@dg.asset(key=keys.RAW_QUERIES, group_name="queries")
+def raw() -> None: ...
+
+
+@dg.asset(key=keys.LEXICAL_POOL, group_name="pool", deps=[raw])
+def broken() -> None:
+    raise FileNotFoundError("no log at /nowhere")
+
+
+DEFS = dg.Definitions(assets=[raw, broken], jobs=[dg.define_asset_job("factory", selection=dg.AssetSelection.all())])
+
+
+@pytest.mark.parametrize(
+    ("selection", "names"),
+    [
+        ("queries/raw_queries", [keys.RAW_QUERIES]),
+        ("group:pool", [keys.LEXICAL_POOL]),
+        ("+pool/lexical_pool", [keys.LEXICAL_POOL, keys.RAW_QUERIES]),
+    ],
+)
+def test_a_selection_names_assets(selection: str, names: list[dg.AssetKey]) -> None:
+    assert selected(DEFS, selection) == names
+
+
+@pytest.mark.parametrize("selection", ["pool/nope", "group:nope", "a b ("])
+def test_a_selection_of_nothing_is_an_error_that_helps(selection: str) -> None:
+    with pytest.raises(ValueError, match=r"selection .* (for example|there are)"):
+        selected(DEFS, selection)
+
+
+def test_a_failed_asset_is_one_line_with_its_cause() -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(DEFS, [keys.RAW_QUERIES, keys.LEXICAL_POOL], instance, log_level="CRITICAL")
+    assert failures(result) == ["pool__lexical_pool failed: FileNotFoundError: no log at /nowhere"]
