@@ -1,7 +1,9 @@
 """What every test shares: the micro profile, a state folder of its own, and which skips are allowed."""
 
 import os
+import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -14,7 +16,6 @@ from dagster_project import profiles
 
 profiles.bind_active_profile()
 REQUIRED = {marker for marker in os.environ.get("LOOPWRIGHT_REQUIRE", "").split(",") if marker}
-SKIPPED = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,7 +23,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SKIPPED] = {}
     known = {line.split(":")[0] for line in config.getini("markers")}
     if unknown := REQUIRED - known:
         allowed = ", ".join(sorted(known))
@@ -39,13 +39,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
         if promised := REQUIRED & markers:
             report.outcome = "failed"
             report.longrepr = f"LOOPWRIGHT_REQUIRE={','.join(sorted(promised))}, but skipped: {reason}"
-        else:
-            skipped = item.config.stash[SKIPPED]
-            skipped[reason] = skipped.get(reason, 0) + 1
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name what was not tested here, and what it would need."""
-    for reason, times in sorted(config.stash[SKIPPED].items()):
+    reasons = Counter(str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []))
+    for reason, times in sorted(reasons.items()):
         terminalreporter.write_line(f"not run here: {times} x {reason.removeprefix('Skipped: ')}")
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["LOOPWRIGHT_HOME"], ignore_errors=True)
