@@ -1,0 +1,95 @@
+"""The coverage certificate of a pool: how far what was left out lies from what was kept, and what chance would do.
+
+Shown with every candidate pool: the radius at every size, the radius against a random choice of the same size, the
+distances of the rows left out, and how well the rarest leaves are covered.
+
+Shapes: N points, D dimensions, K picks, L leaves.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assets.pool.geometric import CoreSet, nearest_pick
+
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+
+
+class Certificate(NamedTuple):
+    """How well a pool covers the rows it was picked from; distances are Euclidean between unit vectors."""
+
+    radius: float
+    random_radius: float
+    """The same for a random choice of as many rows, at least one per bucket; mean over seeds."""
+    left_out: dict[str, float]
+    """Quantiles of the distance from a row left out to its pick."""
+    tail_leaves: tuple[str, ...]
+    """The rarest tenth of the leaves."""
+    tail_kept: float
+    """Share of the tail's rows that were kept."""
+    tail_radius: float
+    curve: tuple[tuple[int, float], ...]
+    """(size, radius) of the pool at that size, at about a hundred sizes."""
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers worth plotting over time."""
+        shown = {"radius": self.radius, "random_radius": self.random_radius}
+        shown |= {f"left_out_{name}": value for name, value in self.left_out.items()}
+        return shown | {"tail_kept_share": self.tail_kept, "tail_radius": self.tail_radius}
+
+
+def certify(
+    points_ND: NDArray[np.float32],
+    buckets: Sequence[str],
+    leaves: Sequence[str],
+    core: CoreSet,
+    *,
+    seeds: Sequence[int] = (0, 1, 2),
+) -> Certificate:
+    """Measure `core` against the rows it was picked from and against random choices of its size."""
+    left_out_N = core.cover_N[np.setdiff1d(np.arange(len(points_ND)), core.picks_K)]
+    quantiles = np.quantile(left_out_N, QUANTILES) if len(left_out_N) else np.zeros(len(QUANTILES))
+    tail = rarest_leaves(leaves)
+    in_tail_N = np.isin(np.asarray(leaves, dtype=object), tail)
+    kept_N = np.isin(np.arange(len(points_ND)), core.picks_K)
+    return Certificate(
+        radius=core.radius,
+        random_radius=float(np.mean([random_radius(points_ND, buckets, len(core.picks_K), seed) for seed in seeds])),
+        left_out={f"q{int(100 * q)}": float(value) for q, value in zip(QUANTILES, quantiles, strict=True)},
+        tail_leaves=tail,
+        tail_kept=float(kept_N[in_tail_N].mean()) if in_tail_N.any() else 1.0,
+        tail_radius=float(core.cover_N[in_tail_N].max(initial=0.0)),
+        curve=radius_curve(core),
+    )
+
+
+def radius_curve(core: CoreSet, points: int = 100) -> tuple[tuple[int, float], ...]:
+    """The radius of the pool at about `points` sizes: each pick's distance is the radius before it was made."""
+    first, last = int(np.isinf(core.distance_K).sum()), len(core.picks_K)
+    sizes = sorted(set(np.linspace(first, last - 1, points).astype(int).tolist())) if last > first else []
+    return (*((size, float(core.distance_K[size])) for size in sizes), (last, core.radius))
+
+
+def random_radius(points_ND: NDArray[np.float32], buckets: Sequence[str], size: int, seed: int) -> float:
+    """The radius of a random choice of `size` rows, at least one of each bucket."""
+    order_N = np.random.default_rng(seed).permutation(len(points_ND))
+    names = np.asarray(buckets, dtype=object)
+    _, first = np.unique(names[order_N].astype(str), return_index=True)
+    chosen = order_N[first]
+    chosen = np.concatenate([chosen, np.setdiff1d(order_N, chosen, assume_unique=True)])[:size]
+    worst = 0.0
+    for name in sorted(set(buckets)):
+        rows_R = np.flatnonzero(names == name)
+        _, distance_R = nearest_pick(points_ND, rows_R, np.intersect1d(chosen, rows_R))
+        worst = max(worst, float(distance_R.max()))
+    return worst
+
+
+def rarest_leaves(leaves: Sequence[str]) -> tuple[str, ...]:
+    """The tenth of the leaves (at least one) that has the fewest rows, rarest first."""
+    names, counts = np.unique(np.asarray(leaves, dtype=str), return_counts=True)
+    order_L = np.lexsort((names, counts))
+    return tuple(names[order_L[: max(1, len(names) // 10)]].tolist())

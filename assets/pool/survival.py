@@ -1,0 +1,64 @@
+"""What a layer of the funnel decided: which row stands for each row, and the tables that follow from it.
+
+The rule of the lexical and semantic layers: in the order (first seen, id) a row is kept unless a *kept* row is at
+least as similar as the threshold; its support passes to the most similar of those. So no chain of neighbours pulls
+unlike requests together, row order changes nothing, and a later day never un-keeps an earlier row.
+
+Shapes: N rows.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+DROPPED_SCHEMA = {
+    "query_id": pl.String,
+    "layer": pl.String,
+    "rule": pl.String,
+    "survivor": pl.String,
+    "similarity": pl.Float64,
+}
+
+
+class Survival(NamedTuple):
+    """For every row, in the order given, the row that stands for it."""
+
+    survivor_N: NDArray[np.int64]
+    """Row number of the survivor; a kept row survives as itself."""
+    similarity_N: NDArray[np.float32]
+    """Similarity with the survivor, in [0, 1]; 1 for a kept row."""
+
+    @property
+    def kept_N(self) -> NDArray[np.bool_]:
+        """Which rows were kept."""
+        kept_N: NDArray[np.bool_] = self.survivor_N == np.arange(len(self.survivor_N))
+        return kept_N
+
+
+def keep_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """`frame` in the order in which rows claim their place: first seen, then id; rows without a time come last."""
+    return frame.sort("first_seen", "query_id", nulls_last=True)
+
+
+def kept_rows(frame: pl.DataFrame, survival: Survival) -> pl.DataFrame:
+    """The kept rows of `frame`, sorted by id, each with the support of all the rows it stands for."""
+    support = np.bincount(survival.survivor_N, weights=frame["support"].to_numpy(), minlength=len(frame))
+    merged = frame.with_columns(support=pl.Series(support.astype(np.int64), dtype=pl.Int64))
+    return merged.filter(pl.Series(survival.kept_N)).sort("query_id")
+
+
+def dropped_rows(query_ids: Sequence[str], survival: Survival, *, layer: str, rule: str) -> pl.DataFrame:
+    """One row per dropped query, sorted by id: layer, rule, survivor and similarity."""
+    gone = np.flatnonzero(~survival.kept_N)
+    ids = np.asarray(query_ids, dtype=object)
+    columns = {
+        "query_id": ids[gone],
+        "layer": [layer] * len(gone),
+        "rule": [rule] * len(gone),
+        "survivor": ids[survival.survivor_N[gone]],
+        "similarity": survival.similarity_N[gone].astype(np.float64),
+    }
+    return pl.DataFrame(columns, schema=DROPPED_SCHEMA).sort("query_id")

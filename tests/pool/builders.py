@@ -1,0 +1,47 @@
+"""Rows and vectors for the tests of the funnel."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assets.pool.survival import Survival, keep_order
+
+EPOCH = datetime(2026, 1, 1)  # noqa: DTZ001 - the tables hold naive UTC
+
+
+def queries(texts: Sequence[str], *, support: int = 1) -> pl.DataFrame:
+    """A table of distinct queries, seen one second after the other."""
+    return pl.DataFrame(
+        {
+            "query_id": [f"q{i:05d}" for i in range(len(texts))],
+            "normal": list(texts),
+            "support": [support + i for i in range(len(texts))],
+            "first_seen": [EPOCH + timedelta(seconds=i) for i in range(len(texts))],
+        }
+    )
+
+
+def shuffled(frame: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The same rows in another order, put back into keep order as every layer does."""
+    return keep_order(frame.sample(fraction=1.0, shuffle=True, seed=seed))
+
+
+def unit_vectors(count: int, *, dimensions: int = 8, seed: int = 0) -> NDArray[np.float32]:
+    """Random directions."""
+    points = np.random.default_rng(seed).normal(size=(count, dimensions)).astype(np.float32)
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def by_the_rule(similarity_NN: NDArray[np.float64], threshold: float) -> Survival:
+    """The keep rule, word for word: a row stays unless a kept row before it is similar enough."""
+    count = len(similarity_NN)
+    survivor_N, best_N = np.arange(count), np.ones(count, dtype=np.float32)
+    for row in range(count):
+        kept = [k for k in range(row) if survivor_N[k] == k and similarity_NN[row, k] >= threshold]
+        if kept:
+            survivor_N[row] = max(kept, key=lambda k: (similarity_NN[row, k], -k))
+            best_N[row] = similarity_NN[row, survivor_N[row]]
+    return Survival(survivor_N, best_N)

@@ -1,0 +1,124 @@
+"""k-center-greedy on sets whose best cover is known, against the textbook version, under one radius."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from assets.pool import geometric
+from assets.pool.coverage import certify, radius_curve, random_radius, rarest_leaves
+from assets.pool.geometric import core_set
+from tests.pool.builders import unit_vectors
+
+
+def textbook(points_ND: NDArray[np.float32], size: int) -> list[int]:
+    """One pick at a time, every distance updated after each."""
+    first = int((points_ND @ points_ND.mean(axis=0)).argmax())
+    picks, near = [first], np.full(len(points_ND), np.inf)
+    while len(picks) < size:
+        near = np.minimum(near, np.linalg.norm(points_ND - points_ND[picks[-1]], axis=1))
+        near[picks] = -1.0
+        picks.append(int(near.argmax()))
+    return picks
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(2, 300), st.integers(0, 50), st.sampled_from([1, 2, 8]))
+def test_batches_are_exact(count: int, seed: int, batch: int) -> None:
+    points = unit_vectors(count, dimensions=6, seed=seed)
+    size = max(1, count // 2)
+    original, geometric._BATCH = geometric._BATCH, batch
+    try:
+        found = core_set(points, ["x"] * count, size=size)
+    finally:
+        geometric._BATCH = original
+    assert found.picks_K.tolist() == textbook(points, size)
+    assert (np.diff(found.distance_K) <= 1e-5).all()
+
+
+def test_every_cluster_is_visited_before_any_twice() -> None:
+    axes = np.eye(8, dtype=np.float32)
+    points = np.repeat(axes, 5, axis=0)
+    found = core_set(points, ["x"] * 40, size=8)
+    assert sorted(found.picks_K // 5) == list(range(8))
+    assert found.radius == 0.0
+
+
+def test_copies_are_never_picked_twice_and_fill_up_in_order() -> None:
+    found = core_set(np.repeat(unit_vectors(1), 1000, axis=0), ["x"] * 1000, size=600)
+    assert found.picks_K.tolist() == list(range(600))
+    assert found.radius == 0.0
+
+
+def test_one_radius_serves_all_buckets() -> None:
+    wide, narrow = unit_vectors(300, seed=1), unit_vectors(1) + 0.01 * unit_vectors(300, seed=2)
+    narrow /= np.linalg.norm(narrow, axis=1, keepdims=True)
+    points = np.concatenate([wide, narrow]).astype(np.float32)
+    found = core_set(points, ["wide"] * 300 + ["narrow"] * 300, size=100)
+    assert (found.picks_K >= 300).sum() == 1
+    assert len(found.picks_K) == 100
+    assert found.cover_N.max() == pytest.approx(found.radius)
+
+
+def test_a_size_and_the_radius_it_reaches_pick_the_same_rows() -> None:
+    points = unit_vectors(500, seed=3)
+    buckets = [f"b{i % 4}" for i in range(500)]
+    by_size = core_set(points, buckets, size=80)
+    by_radius = core_set(points, buckets, radius=by_size.radius)
+    assert by_radius.picks_K.tolist() == by_size.picks_K.tolist()
+
+
+def test_rows_are_covered_by_picks_of_their_own_bucket() -> None:
+    buckets = [f"b{i % 3}" for i in range(120)]
+    found = core_set(unit_vectors(120), buckets, size=20)
+    assert all(buckets[row] == buckets[pick] for row, pick in enumerate(found.nearest_N))
+    assert set(found.nearest_N.tolist()) == set(found.picks_K.tolist())
+
+
+def test_a_size_beyond_the_rows_keeps_them_all() -> None:
+    assert sorted(core_set(unit_vectors(7), list("aabbccc"), size=99).picks_K.tolist()) == list(range(7))
+
+
+def test_no_rows_are_no_error() -> None:
+    assert core_set(unit_vectors(0), [], size=5).picks_K.tolist() == []
+
+
+def test_bad_sizes_are_errors_that_say_what_is_allowed() -> None:
+    with pytest.raises(ValueError, match="at least 3, one pick per bucket, got 2"):
+        core_set(unit_vectors(3), list("abc"), size=2)
+    with pytest.raises(ValueError, match="either a size or a radius"):
+        core_set(unit_vectors(3), list("abc"))
+
+
+def test_the_certificate_beats_chance_and_its_curve_falls() -> None:
+    points = unit_vectors(800, dimensions=3)
+    buckets = [f"b{i % 4}" for i in range(800)]
+    leaves = ["rare" if i < 4 else f"leaf{i % 12}" for i in range(800)]
+    core = core_set(points, buckets, size=100)
+    certificate = certify(points, buckets, leaves, core)
+    assert certificate.radius < certificate.random_radius
+    assert certificate.tail_leaves == ("rare",)
+    assert certificate.tail_radius <= certificate.radius
+    assert certificate.left_out["q100"] == pytest.approx(certificate.radius)
+    radii = [radius for _, radius in certificate.curve]
+    assert radii == sorted(radii, reverse=True)
+    assert certificate.curve[-1] == (100, pytest.approx(core.radius))
+    assert all(isinstance(value, float) for value in certificate.numbers.values())
+
+
+def test_the_curve_gives_the_radius_of_every_smaller_pool() -> None:
+    points = unit_vectors(200, dimensions=3)
+    curve = dict(radius_curve(core_set(points, ["x"] * 200, size=50)))
+    assert curve[20] == pytest.approx(core_set(points, ["x"] * 200, size=20).radius, abs=1e-5)
+
+
+def test_a_random_choice_is_repeatable_and_has_every_bucket() -> None:
+    points, buckets = unit_vectors(60), [f"b{i % 5}" for i in range(60)]
+    assert random_radius(points, buckets, 5, seed=1) == random_radius(points, buckets, 5, seed=1)
+    assert random_radius(points, buckets, 60, seed=1) == 0.0
+
+
+def test_the_rarest_tenth_of_the_leaves_is_named_rarest_first() -> None:
+    leaves = [f"leaf{i:02d}" for i in range(20) for _ in range(20 - i)]
+    assert rarest_leaves(leaves) == ("leaf19", "leaf18")
