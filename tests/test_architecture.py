@@ -66,4 +66,5 @@ def test_loading_the_definitions_loads_no_heavy_library() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     loaded = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}
-    assert not loaded & HEAVY
+    heavy = loaded & HEAVY
+    assert not heavy, f"importing dagster_project.definitions imported {sorted(heavy)}"

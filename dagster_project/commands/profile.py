@@ -4,6 +4,7 @@ import json
 
 import typer
 
+from assets import keys
 from assets.config import declared
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
@@ -32,8 +33,8 @@ def show(name: str = typer.Argument("", help="A profile; the active one when non
         own = profile.model_dump(exclude={"name", "description", "stages", "trainer"})
         say("\n".join(f"{key} = {json.dumps(value)}" for key, value in own.items()))
         _say_table("trainer", profile.trainer.model_dump())
-        for stage, config in declared.items():
-            _say_table(stage.replace("/", "."), config().model_dump())
+        for stage in filter(declared.__contains__, map(keys.table_of, keys.PIPELINE)):
+            _say_table(stage.replace("/", "."), declared[stage]().model_dump())
 
 
 def _say_table(title: str, settings: dict[str, object]) -> None:
