@@ -1,0 +1,174 @@
+"""The schema of a taxonomy file: what each node must hold, with faults that name file, line and field.
+
+Below `tree.py`. Read from YAML's node graph, not from plain values: a key written twice, an unquoted `no` or `12` in
+place of a text, and a misspelt field are faults with a line, not silent surprises. One reading finds all of them.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+MIN_EXAMPLES, MIN_CHINESE = 6, 2
+_ID: Final = re.compile(r"[a-z][a-z0-9_]*")
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_INNER: Final = {"id", "name", "definition", "children"}
+_LEAF: Final = {"id", "name", "definition", "examples", "counter_examples", "synonyms"}
+_OPTIONAL: Final = {"ours"}
+_TEXT: Final = "tag:yaml.org,2002:str"
+
+
+class TaxonomyError(ValueError):
+    """A taxonomy's files do not follow the schema; one fault per line."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("the taxonomy has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One node of a file, checked."""
+
+    id: str
+    name_en: str
+    name_zh: str
+    definition: str
+    where: str
+    """File and line."""
+    children: tuple["Entry", ...] = ()
+    examples: tuple[str, ...] = ()
+    counter_examples: tuple[str, ...] = ()
+    synonyms: tuple[str, ...] = ()
+    ours: bool = False
+
+
+def read_branch(path: Path, faults: list[str]) -> Entry | None:
+    """Read one level-1 branch, adding what is wrong to `faults`; None where nothing could be read."""
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except UnicodeDecodeError as error:
+        faults.append(f"{path.name}: not UTF-8 (byte {error.start}): save it as UTF-8")
+        return None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        faults.append(f"{path.name}:{line}: not YAML: {error.problem}")
+        return None
+    if root is None:
+        faults.append(f"{path.name}:1: empty; a branch needs {', '.join(sorted(_INNER))}")
+        return None
+    return _Reader(path.name, faults).entry(root, "branch")
+
+
+class _Reader:
+    """Walks the node graph of one file."""
+
+    def __init__(self, file: str, faults: list[str]) -> None:
+        self.file = file
+        self.faults = faults
+
+    def fault(self, node: yaml.Node, field: str, problem: str) -> None:
+        """Note a fault at this node."""
+        self.faults.append(f"{self.at(node)}: {field}: {problem}")
+
+    def at(self, node: yaml.Node) -> str:
+        """File and line of a node."""
+        return f"{self.file}:{node.start_mark.line + 1}"
+
+    def entry(self, node: yaml.Node, place: str) -> Entry:
+        """A node of the taxonomy with all its children."""
+        keys = self.mapping(node, place)
+        needed = _INNER if "children" in keys or place == "branch" else _LEAF
+        self.complete(node, place, keys, needed)
+        name = self.mapping(keys["name"], "name") if "name" in keys else {}
+        if "name" in keys:
+            self.complete(keys["name"], "name", name, {"en", "zh"}, optional=set())
+        ident = self.ident(keys.get("id"))
+        children = self.items(keys.get("children"), "children")
+        lists = {f: self.texts(keys.get(f), f) for f in ("examples", "counter_examples", "synonyms")}
+        if "examples" in keys and needed is _LEAF:
+            self.enough(keys["examples"], lists["examples"])
+        return Entry(
+            ident,
+            self.text(name.get("en"), "name.en"),
+            self.text(name.get("zh"), "name.zh"),
+            self.text(keys.get("definition"), "definition"),
+            where=self.at(node),
+            children=tuple(self.entry(child, f"children[{i}]") for i, child in enumerate(children)),
+            ours=self.flag(keys.get("ours")),
+            **lists,
+        )
+
+    def mapping(self, node: yaml.Node, field: str) -> dict[str, yaml.Node]:
+        """The fields of a mapping; a key written twice is a fault."""
+        if not isinstance(node, yaml.MappingNode):
+            self.fault(node, field, "must be a mapping of fields")
+            return {}
+        found: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            if key.value in found:
+                self.fault(key, str(key.value), "is there twice")
+            found[str(key.value)] = value
+        return found
+
+    def complete(
+        self, node: yaml.Node, field: str, keys: dict[str, yaml.Node], needed: set[str], optional: set[str] = _OPTIONAL
+    ) -> None:
+        """All needed fields are there and no others."""
+        if isinstance(node, yaml.MappingNode):
+            for name in sorted(needed - set(keys)):
+                self.fault(node, name, f"is missing; {field} needs {', '.join(sorted(needed))}")
+            for name in sorted(set(keys) - needed - optional):
+                self.fault(keys[name], name, f"is not known here; allowed: {', '.join(sorted(needed | optional))}")
+
+    def items(self, node: yaml.Node | None, field: str) -> list[yaml.Node]:
+        """The items of a list that is not empty."""
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode) or not node.value:
+            self.fault(node, field, "must be a list with at least one item")
+            return []
+        return list(node.value)
+
+    def texts(self, node: yaml.Node | None, field: str) -> tuple[str, ...]:
+        """A list of texts, none twice."""
+        found = [self.text(item, f"{field}[{i}]") for i, item in enumerate(self.items(node, field))]
+        for text in {t for t in found if t and found.count(t) > 1}:
+            self.fault(node, field, f"{text!r} is there twice")
+        return tuple(text for text in found if text)
+
+    def text(self, node: Any, field: str) -> str:
+        """A text that is not empty."""
+        if node is None:
+            return ""
+        if not isinstance(node, yaml.ScalarNode) or node.tag != _TEXT:
+            shown = repr(node.value) if isinstance(node, yaml.ScalarNode) else "a list or mapping"
+            self.fault(node, field, f"must be a text, not {shown}; put it in quotes")
+            return ""
+        if not (text := " ".join(node.value.split())):
+            self.fault(node, field, "is empty")
+        return text
+
+    def ident(self, node: yaml.Node | None) -> str:
+        """A node's id."""
+        text = self.text(node, "id")
+        if text and (not _ID.fullmatch(text) or text == "other"):
+            self.fault(
+                node, "id", f"{text!r} must be lower case with underscores; 'other' is kept for every node's Other"
+            )
+        return text
+
+    def flag(self, node: Any) -> bool:
+        """An optional true or false."""
+        if node is not None and node.value not in ("true", "false"):
+            self.fault(node, "ours", f"must be true or false, not {node.value!r}")
+        return node is not None and node.value == "true"
+
+    def enough(self, node: yaml.Node, examples: tuple[str, ...]) -> None:
+        """As many examples as an annotator needs, in both languages."""
+        chinese = sum(bool(_HAN.search(e)) for e in examples)
+        if len(examples) < MIN_EXAMPLES or chinese < MIN_CHINESE or chinese == len(examples):
+            needed = f"at least {MIN_EXAMPLES}, {MIN_CHINESE} of them Chinese, and some English"
+            self.fault(node, "examples", f"has {len(examples)}, {chinese} of them Chinese; needs {needed}")
