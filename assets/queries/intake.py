@@ -6,12 +6,13 @@ number among equal rows: the same rows in other files, or in another order, have
 Source: pipeline stage 1 and law 9; why the scrubbed content is hashed: docs/decisions/personal-data.md.
 """
 
+import hashlib
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from assets.queries.normalise import content_ids
+from assets.queries.normalise import ROWS_AT_ONCE, content_ids
 from assets.queries.personal import KINDS
 from assets.queries.scrub import pseudonyms, scrub
 
@@ -43,3 +44,12 @@ def take_in(rows: pl.DataFrame, *, salt: str) -> Intake:
     named = placed.with_columns(pl.format("{}-{}", "id", number).alias("raw_id"))
     counts = {kind: texts.counts[kind] + contexts.counts[kind] for kind in KINDS}
     return Intake(named.select(RAW_COLUMNS).sort("raw_id"), counts)
+
+
+def order_free_digest(ids: pl.Series) -> str:
+    """One hash over a set of ids, whatever their order."""
+    digest = hashlib.blake2b(digest_size=16)
+    ordered = ids.sort()
+    for start in range(0, len(ids), ROWS_AT_ONCE):
+        digest.update("\n".join(ordered.slice(start, ROWS_AT_ONCE).to_list()).encode() + b"\n")
+    return digest.hexdigest()

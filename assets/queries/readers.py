@@ -48,6 +48,8 @@ class Reading(NamedTuple):
     """text, time (UTC), user, context, source_file, source_row."""
     quarantine: pl.DataFrame
     """source_file, source_row, column, cause, excerpt (scrubbed)."""
+    files: pl.DataFrame
+    """source_file, rows: how many rows each file held."""
 
 
 def find_files(logs: str) -> list[Path]:
@@ -93,7 +95,8 @@ def read_logs(logs: str, columns: Columns, *, max_characters: int = MAX_CHARACTE
     bad = table.filter(pl.col("cause").is_not_null())
     shown = [None if e is None else mask(e)[:EXCERPT_CHARACTERS] for e in bad["excerpt"].to_list()]
     quarantine = bad.with_columns(pl.Series("excerpt", shown, pl.String)).select(QUARANTINE_COLUMNS)
-    return Reading(table.filter(pl.col("cause").is_null()).select(ROW_COLUMNS), quarantine)
+    files = table.group_by("source_file").agg(pl.len().cast(pl.Int64).alias("rows")).sort("source_file")
+    return Reading(table.filter(pl.col("cause").is_null()).select(ROW_COLUMNS), quarantine, files)
 
 
 def _format(path: Path) -> str | None:

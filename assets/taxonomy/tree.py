@@ -1,7 +1,7 @@
 """The taxonomy as people edit it: a YAML file per level-1 branch, read strictly, with an Other under every inner node.
 
-Stands beside the raw log at the head of the pipeline: labels, pools and partitions are named by its leaves. A leaf's hash
-is over what it means (definition, examples, counter-examples, synonyms), not over its name: a rename changes no hash.
+Stands beside the raw log at the head of the pipeline: labels, pools and partitions are named by its leaves. A leaf's
+hash is over what it means (definition, examples, counter-examples, synonyms) and not over its name.
 
 Source: AMAP report, four-stage taxonomy (5 level-1, 16 level-2, 30 leaves; a mandatory Other); pipeline law 9.
 """

@@ -1,0 +1,40 @@
+"""Taxonomy: the tree of intents as a table, one row per leaf."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from assets import keys
+from assets.config import StageConfig
+from assets.metadata import materialized
+from assets.taxonomy.tree import load_taxonomy
+from resources.lake import Lake
+
+
+class IntentTaxonomyConfig(StageConfig, stage=keys.INTENT_TAXONOMY):
+    """Which tree."""
+
+    folder: str = ""
+    """Folder with one YAML file per level-1 branch; empty: the default tree (assets/taxonomy/tree)."""
+
+
+@dg.asset(
+    key=keys.INTENT_TAXONOMY,
+    group_name="taxonomy",
+    kinds={"yaml", "polars"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def intent_taxonomy(config: IntentTaxonomyConfig, lake: Lake) -> dg.MaterializeResult:
+    """The intents that a query can have: definition, examples, counter-examples, and a hash of what each means."""
+    taxonomy = load_taxonomy(Path(config.folder).expanduser() if config.folder else None)
+    real = taxonomy.real()
+    numbers = {
+        "level_1": len({leaf.levels[0] for leaf in real}),
+        "level_2": len({leaf.levels for leaf in real}),
+        "leaves": len(real),
+        "others": len(taxonomy.leaves) - len(real),
+        "examples": sum(len(leaf.examples) for leaf in real),
+    }
+    outline = "\n".join(f"- `{leaf.id}` {leaf.name_en} / {leaf.name_zh}" for leaf in real)
+    return materialized(lake, "taxonomy/intent_taxonomy", taxonomy.table(), numbers=numbers, note=outline)
