@@ -1,7 +1,8 @@
 """Policy x world -> episodes: the one engine behind probing, trajectories, RL and evaluation.
 
-Attempts advance in lockstep: every running attempt takes one action, then the world answers. The failures of our own side
-(a world or verifier that breaks) are caught here and nowhere else, and become `NoResult` or `Invalid`, never a zero.
+Attempts advance in lockstep: every running attempt takes one action, then the world answers. The failures of our own
+side (a world or verifier that breaks) are caught here and nowhere else, and become `NoResult` or `Invalid`, never a
+zero.
 """
 
 import json
@@ -56,7 +57,8 @@ def rollouts(
 ) -> Iterator[list[Episode]]:
     """`k` episodes of each task, in fixed batches of about `batch` attempts, so that a resumed run repeats none.
 
-    The composition of a batch depends only on the order of `tasks`, `k` and `batch`: redoing one gives the same episodes.
+    The composition of a batch depends only on the order of `tasks`, `k` and `batch`: redoing one gives the same
+    episodes.
     """
     key = result_key(policy, pool, verifier)
     per = max(1, batch // k)

@@ -1,4 +1,4 @@
-"""Numbers that are the same in every process: seeds, ids and world facts are derived from stable ids, never from `hash()`."""
+"""Numbers that are the same in every process: seeds and world facts follow from stable ids, never from `hash()`."""
 
 import hashlib
 

@@ -1,7 +1,7 @@
 """A task: an instruction, the world it is set in, the goal that its verifier checks, and a budget.
 
-The verifier's side (`Goal`) is written before the instruction (pipeline stage 6); the gold calls and answer exist so that
-admission can prove the task solvable, and only scripted policies may look at them.
+The verifier's side (`Goal`) is written before the instruction (pipeline stage 6); the gold calls and answer exist so
+that admission can prove the task solvable, and only scripted policies may look at them.
 """
 
 import hashlib

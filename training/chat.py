@@ -1,7 +1,8 @@
 """How a conversation is written as text for a policy with weights, and how its turns are read back.
 
-Hermes style: tools in the system turn, calls as JSON between `<tool_call>` marks, results in user turns. The tools on offer are
-rendered in every prompt, in SFT, RL and serving alike; the same text comes from the tokenizer's chat template.
+Hermes style: tools in the system turn, calls as JSON between `<tool_call>` marks, results in user turns. The tools on
+offer are rendered in every prompt, in SFT, RL and serving alike; the same text comes from the tokenizer's chat
+template.
 """
 
 import hashlib
@@ -29,15 +30,16 @@ CALL_CLOSE = "}\n</tool_call>"
 JINJA = (
     "{{ '<|im_start|>system\ntools: ' + (tools | map(attribute='function.signature') | join('; ')) }}"
     "{% for m in messages %}"
-    "{% if m.role == 'user' %}{{ '<|im_end|>\n<|im_start|>user\n' + m.content + '<|im_end|>\n<|im_start|>assistant\n' }}"
+    "{% if m.role == 'user' %}{{ '<|im_end|>\n<|im_start|>user\n' + m.content }}"
+    "{{ '<|im_end|>\n<|im_start|>assistant\n' }}"
     "{% elif m.role == 'tool' %}{{ '\n<|im_start|>user\n<tool_response>\n' + m.content }}"
     "{{ '\n</tool_response><|im_end|>\n<|im_start|>assistant\n' }}"
     "{% else %}{% generation %}{% if m.tool_calls %}"
-    "{{ '<tool_call>\n{\"name\": \"' + m.tool_calls[0].function.name + '\", \"arguments\": ' }}"
+    '{{ \'<tool_call>\n{"name": "\' + m.tool_calls[0].function.name + \'", "arguments": \' }}'
     "{{ m.tool_calls[0].function.arguments + '}\n</tool_call>' }}"
     "{% else %}{{ m.content }}{% endif %}{{ '<|im_end|>' }}{% endgeneration %}{% endif %}{% endfor %}"
 )
-"""The same text as `prompt_text`, `call_text` and `result_text`, for servers and trainers that render messages themselves."""
+"""The same text as `prompt_text`, `call_text` and `result_text`, for servers that render messages themselves."""
 
 TEMPLATE_VERSION = "hermes-" + hashlib.blake2b(JINJA.encode(), digest_size=8).hexdigest()
 

@@ -1,13 +1,13 @@
 """A checkpoint on disk: a Hugging Face folder with a card and our manifest, written whole or not at all.
 
-Trainer states live beside it under `state/`; only a state with its `complete` mark is resumed from, so a process killed while
-writing one costs the steps since the one before, nothing else.
+Trainer states live beside it under `state/`; only a state with its `complete` mark is resumed from, so a process
+killed while writing one costs the steps since the one before, nothing else.
 """
 
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,13 @@ def read_manifest(model: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{model} is no published model (no {MANIFEST}): materialize the checkpoint first")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return manifest
+
+
+def save_history(model: Path, history: Sequence[Mapping[str, Any]]) -> None:
+    """Write what the trainer logged beside the model, less everything that depends on the clock."""
+    timed = ("runtime", "per_second", "time")
+    kept = [{k: v for k, v in entry.items() if not any(t in k for t in timed)} for entry in history]
+    (model / "history.json").write_text(json.dumps(kept), encoding="utf-8")
 
 
 def mark_complete(state: Path) -> None:

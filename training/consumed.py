@@ -1,7 +1,7 @@
 """What the loader really served: row ids per optimiser step, sealed beside every state that can be resumed from.
 
-Rows enter the ledger when their step has been taken, not when they were loaded, so the ledger of a run that was killed and
-resumed equals that of one that was not.
+Rows enter the ledger when their step has been taken, not when they were loaded, so the ledger of a run that was
+killed and resumed equals that of one that was not.
 """
 
 import hashlib

@@ -1,10 +1,10 @@
 """Where a task stands relative to the current policy, from K graded rollouts of it, and what follows for its budget.
 
-Difficulty is a relation between a task and a policy, never a property of the task: every number here is void as soon as the
-policy changes.
+Difficulty is a relation between a task and a policy, never a property of the task: every number here is void as soon
+as the policy changes.
 
-Source: AMAP report, capability probing and signal-to-noise filtration (LPS = variance x mean); SFL (arXiv 2408.15099) for
-p(1-p). Cut-offs and the allocation are ours: the report gives none.
+Source: AMAP report, capability probing and signal-to-noise filtration (LPS = variance x mean); SFL (arXiv 2408.15099)
+for p(1-p). Cut-offs and the allocation are ours: the report gives none.
 
 Shapes: Q tasks, K rollouts of one task.
 """
@@ -107,14 +107,16 @@ def kind_rates(successes: Floats, attempts: Floats, kinds: list[str]) -> Floats:
 
 
 def regions(rewards_QK: Floats, success_QK: NDArray[np.bool_]) -> list[Region]:
-    """The region of each task, by the flat-prior posterior of its success rate; one 0/8 is only likely, never certain."""
+    """The region of each task, by the flat-prior posterior of its success rate; one 0/8 is likely, never certain."""
     k = success_QK.shape[1]
     won = success_QK.sum(axis=1).astype(float)
     flat = Posterior(1 + won, 1 + k - won)
     partly = (rewards_QK.mean(axis=1) > HOPELESS_BELOW) & (won == 0)
     still = rewards_QK.var(axis=1) < 1e-3
     found = []
-    for high, low, plateau in zip(flat.above(MASTERED_ABOVE), 1 - flat.above(HOPELESS_BELOW), partly & still, strict=True):
+    for high, low, plateau in zip(
+        flat.above(MASTERED_ABOVE), 1 - flat.above(HOPELESS_BELOW), partly & still, strict=True
+    ):
         if plateau:
             found.append(Region.PLATEAU)
         elif high >= CONFIDENCE:

@@ -1,8 +1,8 @@
 """Batched in-process generation that keeps token ids: the policy behind probing, trajectories, RL and evaluation.
 
-Reads the weights of any Llama-architecture model in place, so a policy in training needs no copy. Attempts of a batch advance
-together over a ragged key-value cache; each attempt draws from uniform numbers of its own, so a batch redone gives the same
-tokens, whatever ran before it.
+Reads the weights of any Llama-architecture model in place, so a policy in training needs no copy. Attempts of a batch
+advance together over a ragged key-value cache; each attempt draws from uniform numbers of its own, so a batch redone
+gives the same tokens, whatever ran before it.
 
 Shapes: B rows of the batch, t new tokens of a row, H heads, T cache positions, D channels of a head, V vocabulary.
 """
@@ -22,7 +22,6 @@ from torch import Tensor
 from environments.episode import Attempt, Tokens
 from environments.policy import Action, Malformed
 from training.chat import END_OF_TURN, TEMPLATE_VERSION, parse_turn, prompt_text, result_text
-
 
 _SHRINK = 0.5
 """A working cache is cut to its running rows when no more than this share of them still runs."""
@@ -108,7 +107,15 @@ class LlamaDecoder:
         return F.linear(F.rms_norm(x, (x.shape[-1],), self.norm, self.shape.epsilon), self.head)
 
     def _attend(
-        self, layer: "_Layer", number: int, y: Tensor, positions: Tensor, cache: Cache, cos: Tensor, sin: Tensor, mask: Tensor
+        self,
+        layer: "_Layer",
+        number: int,
+        y: Tensor,
+        positions: Tensor,
+        cache: Cache,
+        cos: Tensor,
+        sin: Tensor,
+        mask: Tensor,
     ) -> Tensor:
         b, t, s = len(y), y.shape[1], self.shape
         q = _rotate(F.linear(y, layer.q).view(b, t, s.heads, s.head_size).transpose(1, 2), cos, sin)
@@ -138,6 +145,13 @@ class _Layer:
 def _rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     a, b = x.chunk(2, -1)
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+
+
+def _token_id(tokenizer: Tokenizer, text: str) -> int:
+    found = tokenizer.token_to_id(text)
+    if found is None:
+        raise ValueError(f"the tokenizer has no token {text!r}: this policy needs a tokenizer with the chat marks")
+    return int(found)
 
 
 @dataclass
@@ -181,7 +195,7 @@ class TokenPolicy:
         self.decoder, self.tokenizer, self.signatures = decoder, tokenizer, dict(signatures)
         self.version, self.temperature = version, temperature
         self.turn_tokens, self.positions = turn_tokens, positions
-        self.end = int(tokenizer.token_to_id(END_OF_TURN))
+        self.end = _token_id(tokenizer, END_OF_TURN)
         self._rows: dict[int, _Row] = {}
         self._slots: list[int] = []
         self._cache: Cache
@@ -198,7 +212,8 @@ class TokenPolicy:
 
     def begin(self, attempts: Sequence[Attempt]) -> None:
         """Encode the prompts and fill the cache, once for each distinct prompt."""
-        self._rows, first, order = {}, {}, []
+        first: dict[tuple[int, ...], int] = {}
+        self._rows, order = {}, []
         for attempt in attempts:
             ids = self.encode(prompt_text(attempt.instruction, attempt.task.tools, self.signatures))
             attempt.tokens = Tokens(list(ids), [0] * len(ids), [0.0] * len(ids), len(ids))
@@ -238,7 +253,7 @@ class TokenPolicy:
             row.unseen += len(more)
 
     def _decode(self, rows: list[_Row], active: list[int]) -> None:
-        """Decode one turn of the rows in `active`; finished rows idle until enough have, then the working cache shrinks."""
+        """Decode one turn of the rows in `active`; finished rows idle until the working cache is worth shrinking."""
         if not active:
             return
         fed = [rows[i].tokens.ids[-rows[i].unseen :] for i in active]
@@ -306,7 +321,9 @@ class TokenPolicy:
         return parse_turn(self.tokenizer.decode(written[:-1], skip_special_tokens=False))
 
 
-def load_policy(folder: Path, signatures: Mapping[str, str], *, temperature: float, version: str, **budgets: int) -> TokenPolicy:
+def load_policy(
+    folder: Path, signatures: Mapping[str, str], *, temperature: float, version: str, **budgets: int
+) -> TokenPolicy:
     """A policy from a Hugging Face folder, without importing transformers.
 
     Raises:

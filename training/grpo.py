@@ -1,9 +1,9 @@
 """Online RL on the frontier with TRL's GRPOTrainer: `python -m training.grpo run.toml`.
 
-Every step draws its tasks by weight, plays them with our rollout engine on the very weights in training, and hands token ids,
-mask and rewards to TRL through `rollout_func`. Groups without variance are redrawn; members without a result have no reward and
-reach neither baseline nor loss. Which tasks a step draws follows from seed and step alone, so a resumed run goes on as the killed
-one would have.
+Every step draws its tasks by weight, plays them with our rollout engine on the very weights in training, and hands
+token ids, mask and rewards to TRL through `rollout_func`. Groups without variance are redrawn; members without a
+result have no reward and reach neither baseline nor loss. Which tasks a step draws follows from seed and step alone,
+so a resumed run goes on as the killed one would have.
 
 Source: GRPO with the GSPO ratio (arXiv 2507.18071) as an option; DAPO (arXiv 2503.14476) for the group filter.
 """
@@ -22,7 +22,8 @@ from tokenizers import Tokenizer
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-from trl import GRPOConfig, GRPOTrainer
+from trl.trainer.grpo_config import GRPOConfig
+from trl.trainer.grpo_trainer import GRPOTrainer
 
 from environments.episode import Episode, Scored, Tokens
 from environments.rollout import attempts_at, result_key, rollout
@@ -31,7 +32,15 @@ from environments.task import Task
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
-from training.checkpoint import STATE, content_version, latest_state, mark_complete, publish, read_manifest
+from training.checkpoint import (
+    STATE,
+    content_version,
+    latest_state,
+    mark_complete,
+    publish,
+    read_manifest,
+    save_history,
+)
 from training.consumed import ConsumedRows
 from training.generation import LlamaDecoder, LlamaShape, TokenPolicy
 from training.journal import write_segment
@@ -202,16 +211,29 @@ def _settings(run: GrpoRun) -> GRPOConfig:
 
 
 def _publish(
-    run: GrpoRun, trainer: Any, tokenizer: Tokenizer, consumed: ConsumedRows, watch: _Watch, parent: dict[str, Any], report: Reporter
+    run: GrpoRun,
+    trainer: Any,
+    tokenizer: Tokenizer,
+    consumed: ConsumedRows,
+    watch: _Watch,
+    parent: dict[str, Any],
+    report: Reporter,
 ) -> Path:
     settings = run.model_dump(mode="json", exclude={"output", "tasks", "threads", "save_every", "init"})
     version = content_version("grpo", consumed.steps, settings, parent["version"])
-    manifest = {"kind": "grpo", "version": version, "parent": parent["version"], "consumed": consumed.digest, "settings": settings}
+    manifest = {
+        "kind": "grpo",
+        "version": version,
+        "parent": parent["version"],
+        "consumed": consumed.digest,
+        "settings": settings,
+    }
 
     def write(folder: Path) -> None:
         trainer.model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
         consumed.seal(folder / LEDGER)
+        save_history(folder, trainer.state.log_history)
 
     folder = publish(run.output, write, manifest)
     rollouts, tail = watch.rollouts, watch.rewards[-5:]

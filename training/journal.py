@@ -1,7 +1,7 @@
 """Episodes on disk as they finish: one Parquet segment per batch, written whole or not at all.
 
-A batch is a fixed slice of the task list, so a run that was killed skips the segments it has and redoes at most one batch; the
-folder carries a fingerprint of everything that decides the rows, and another run refuses to write into it.
+A batch is a fixed slice of the task list, so a run that was killed skips the segments it has and redoes at most one
+batch; the folder carries a fingerprint of everything that decides the rows, and another run refuses to write into it.
 """
 
 import json
@@ -19,7 +19,7 @@ from environments.verifier import Verifier
 from environments.world import WorldPool
 
 FINGERPRINT = "fingerprint.json"
-EPISODE_SCHEMA = {
+EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "episode_id": pl.String,
     "task_id": pl.String,
     "attempt": pl.Int64,

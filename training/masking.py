@@ -19,7 +19,12 @@ class Encoder(Protocol):
 
 
 def encode_trajectory(
-    encoder: Encoder, tools: Sequence[str], instruction: str, steps: Sequence[Step], answer: str, signatures: Mapping[str, str]
+    encoder: Encoder,
+    tools: Sequence[str],
+    instruction: str,
+    steps: Sequence[Step],
+    answer: str,
+    signatures: Mapping[str, str],
 ) -> Tokens:
     """Token ids of a finished trajectory with its mask: 1 on the policy's turns, 0 on prompt and observations."""
     ids = encoder.encode(prompt_text(instruction, tools, signatures))

@@ -1,6 +1,7 @@
-"""K attempts at each task by a policy with weights: `python -m training.rollouts run.toml`; probing and evaluation.
+"""K attempts at each task by a policy with weights: `python -m training.rollouts plan.toml`; probing and evaluation.
 
-Imports torch but not transformers, so that it is up in seconds.
+The plan lists run files; each run journals its episodes in its own output folder. Imports torch but not transformers,
+so that it is up in seconds.
 """
 
 import sys
@@ -14,7 +15,7 @@ from environments.worlds.catalogue import world_maker
 from training.generation import load_policy
 from training.journal import run_journalled
 from training.reporting import Reporter, reporter
-from training.runs import RolloutRun
+from training.runs import RolloutPlan, RolloutRun
 from training.trajectories import read_tasks, signatures_of
 
 EPISODES = "episodes"
@@ -22,7 +23,6 @@ EPISODES = "episodes"
 
 def play(run: RolloutRun, report: Reporter) -> Path:
     """Run every attempt and return the folder of episode segments."""
-    torch.set_num_threads(run.threads)
     maker = world_maker(run.world)
     policy = load_policy(run.policy, signatures_of(maker()), temperature=run.temperature, version=run.version)
     tasks = read_tasks(run.tasks)
@@ -37,16 +37,22 @@ def play(run: RolloutRun, report: Reporter) -> Path:
         batch=run.batch,
         progress=lambda done, total: report.progress("episodes", done, total),
     )
-    scored = episodes["reward"].drop_nulls()
-    mean = scored.mean() if len(scored) else 0.0
-    report.finish({"episodes": len(episodes), "no_result": len(episodes) - len(scored), "mean_reward": float(mean)})  # type: ignore[arg-type]
+    report.say(f"{run.output.name}: {len(episodes)} episodes, temperature {run.temperature:g}")
     return run.output / EPISODES
 
 
+def play_all(plan: RolloutPlan, report: Reporter) -> None:
+    """Play the runs of a plan, one after the other."""
+    torch.set_num_threads(plan.threads)
+    for file in plan.runs:
+        play(RolloutRun.read(file), report)
+    report.finish({"runs": len(plan.runs)})
+
+
 def main() -> None:
-    """Read the run file named on the command line and play."""
+    """Read the plan named on the command line and play."""
     with reporter() as report:
-        play(RolloutRun.read(Path(sys.argv[1])), report)
+        play_all(RolloutPlan.read(Path(sys.argv[1])), report)
 
 
 if __name__ == "__main__":

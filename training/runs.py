@@ -1,5 +1,6 @@
-"""The settings of one training or rollout process, as TOML, typed and strict: what `python -m training.X run.toml` reads."""
+"""The settings of one training or rollout process as TOML, typed and strict."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Literal, Self
@@ -36,6 +37,13 @@ class Run(BaseModel):
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
             raise ValueError(f"{path}: {wrong}. Known settings: {', '.join(cls.model_fields)}") from error
+
+    def write(self, path: Path) -> Path:
+        """Write the run as TOML; strings, numbers and booleans look the same in JSON."""
+        settings = self.model_dump(mode="json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in settings.items()), encoding="utf-8")
+        return path
 
 
 class SftRun(Run):
@@ -105,3 +113,10 @@ class RolloutRun(Run):
     temperature: float = 1.0
     batch: int = 192
     """Attempts that advance side by side; part of what makes a resumed run equal."""
+
+
+class RolloutPlan(Run):
+    """Several rollout runs in one process, so that it starts once."""
+
+    runs: list[Path]
+    """Files of the runs, in order."""

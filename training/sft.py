@@ -1,8 +1,8 @@
 """Supervised fine-tuning on verified trajectories with TRL: `python -m training.sft run.toml`.
 
-From scratch it first builds the tokenizer and the initial weights. Observations carry no loss (`training.masking`); every
-row is served in an order that follows from the seed, recorded when its step is taken, and a killed run resumes from the
-last sealed state with the same rows to come.
+From scratch it first builds the tokenizer and the initial weights. Observations carry no loss (`training.masking`);
+every row is served in an order that follows from the seed, recorded when its step is taken, and a killed run resumes
+from the last sealed state with the same rows to come.
 """
 
 import os
@@ -18,11 +18,20 @@ from datasets import Dataset
 from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
-from trl import SFTConfig, SFTTrainer
+from trl.trainer.sft_config import SFTConfig
+from trl.trainer.sft_trainer import SFTTrainer
 
 from environments.episode import Tokens
 from environments.worlds.catalogue import world_maker
-from training.checkpoint import STATE, content_version, latest_state, mark_complete, publish, read_manifest
+from training.checkpoint import (
+    STATE,
+    content_version,
+    latest_state,
+    mark_complete,
+    publish,
+    read_manifest,
+    save_history,
+)
 from training.consumed import ConsumedRows
 from training.masking import encode_trajectory
 from training.reporting import Reporter, reporter
@@ -52,7 +61,9 @@ class _Encoder:
 def tokenizer_for(trajectories: Sequence[Trajectory], signatures: dict[str, str], size: int) -> Tokenizer:
     """A tokenizer whose pieces are the calls and results that `trajectories` hold."""
     steps = [s for t in trajectories for s in t.steps]
-    pieces = Counter(p for s in steps for p in (*call_pieces(s.call.name, s.call.arguments), *json_pieces(s.observation)))
+    pieces = Counter(
+        p for s in steps for p in (*call_pieces(s.call.name, s.call.arguments), *json_pieces(s.observation))
+    )
     kept = [p for p, count in pieces.items() for _ in range(count) if count >= _FEW]
     words = [*signatures.values(), "; ", *(f"{s}; " for s in signatures.values())]
     texts = words_of(trajectories)
@@ -102,7 +113,7 @@ class LedgerTrainer(SFTTrainer):
     def training_step(self, model: Any, inputs: dict[str, Any], num_items_in_batch: Any = None) -> Tensor:
         """One step; its rows go to the ledger."""
         rows = inputs.pop("rows")
-        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)
+        loss: Tensor = super().training_step(model, inputs, num_items_in_batch)  # type: ignore[no-untyped-call]
         self.consumed.add(rows)
         return loss
 
@@ -199,7 +210,9 @@ def _settings(run: SftRun) -> SFTConfig:
     )
 
 
-def _publish(run: SftRun, trainer: LedgerTrainer, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter) -> Path:
+def _publish(
+    run: SftRun, trainer: LedgerTrainer, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter
+) -> Path:
     settings = run.model_dump(mode="json", exclude={"output", "trajectories", "threads", "save_every", "init"})
     parent = "scratch" if run.init == "scratch" else read_manifest(Path(run.init))["version"]
     version = content_version("sft", consumed.steps, settings, parent)
@@ -210,6 +223,7 @@ def _publish(run: SftRun, trainer: LedgerTrainer, tokenizer: Tokenizer, consumed
         trainer.model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
         consumed.seal(folder / LEDGER)
+        save_history(folder, trainer.state.log_history)
 
     folder = publish(run.output, write, manifest)
     seconds = round(float(next(h["train_runtime"] for h in trainer.state.log_history if "train_runtime" in h)), 1)

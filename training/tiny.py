@@ -1,8 +1,9 @@
 """The from-scratch policy of nano and micro: tokenizer, Llama configuration and structured initialisation.
 
-A model this small learns to copy names from the request into JSON only if an entity is the same tokens in both places, and
-only soon enough if its first two layers start as an induction circuit: layer 0 attends to the previous token, layer 1 to
-what followed the last occurrence of the current one. All weights are ordinary Llama weights and all of them are trained.
+A model this small learns to copy names from the request into JSON only if an entity is the same tokens in both
+places, and only soon enough if its first two layers start as an induction circuit: layer 0 attends to the previous
+token, layer 1 to what followed the last occurrence of the current one. All weights are ordinary Llama weights and all
+of them are trained.
 """
 
 import json
@@ -32,8 +33,8 @@ from training.chat import (
 
 _WORDS = Regex(r" ?[a-z_]+|[A-Z][a-z]+|[A-Z]+|\d{1,2}|\s|[^\sA-Za-z\d]")
 _HOLE = "\x00"
-import os
-MIX = float(os.environ.get("MIX", "0.7"))
+_MEANING = 0.7
+"""Weight of pretrained word vectors in a word's first embedding; the rest of its length is random."""
 
 
 def json_pieces(value: Any) -> list[str]:
@@ -206,24 +207,22 @@ def _word_embeddings(table: Tensor, tokenizer: Tokenizer, content: int, scale: f
     Half of each row stays random: names and codes must remain apart for copying, and words of one meaning too.
     Source: WordLlama (MIT), the static embeddings that the funnel uses.
     """
-    import os
-
     import wordllama
 
     words = {i: t.replace("\u0120", "") for t, i in tokenizer.get_vocab().items()}
     chosen = sorted(i for i, w in words.items() if re.fullmatch(r"[a-z]{2,}", w))
-    model = wordllama.WordLlama.load(cache_dir=os.path.dirname(wordllama.__file__), disable_download=True)
+    model = wordllama.WordLlama.load(cache_dir=str(Path(wordllama.__file__).parent), disable_download=True)
     vectors = torch.tensor(model.embed([words[i] for i in chosen], norm=True))
     vectors = vectors - vectors.mean(0)
     left, strength, _ = torch.linalg.svd(vectors, full_matrices=False)
     reduced = (left * strength)[:, :content]
     reduced = torch.nn.functional.pad(reduced, (0, content - reduced.shape[1]))
     reduced = reduced / reduced.norm(dim=1, keepdim=True).clamp_min(1e-6) * scale * math.sqrt(content)
-    table[chosen, :content] = MIX * reduced + math.sqrt(1 - MIX**2) * table[chosen, :content]
+    table[chosen, :content] = _MEANING * reduced + math.sqrt(1 - _MEANING**2) * table[chosen, :content]
 
 
 def _number_embeddings(table: Tensor, tokenizer: Tokenizer, content: int, scale: float = 0.15) -> None:
-    """Give digit tokens embeddings that vary smoothly with their value, so that larger and smaller can be told early."""
+    """Give digit tokens embeddings that vary smoothly with their value, so that order can be told early."""
     generator = torch.Generator().manual_seed(7)
     directions = torch.linalg.qr(torch.randn(content, 4, generator=generator))[0].T
     for width in (1, 2):

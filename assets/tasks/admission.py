@@ -1,9 +1,9 @@
 """The gate that every task must pass before anything is sampled from it.
 
-The gold solution scores 1 three times in the same world; doing nothing and the cheating policies score 0; two resets give the
-same state. A task whose right end is a refusal is kept and not quarantined: there the blanket refusal may be right, and it
-is scored together with its solvable twin, so that refusing everything earns nothing. What fails goes to quarantine with the
-evidence and is never a negative sample.
+The gold solution scores 1 three times in the same world; doing nothing and the cheating policies score 0; two resets
+give the same state. A task whose right end is a refusal is kept and not quarantined: there the blanket refusal may be
+right, and it is scored together with its solvable twin, so that refusing everything earns nothing. What fails goes to
+quarantine with the evidence and is never a negative sample.
 
 Source: pipeline stage 6; tau2-bench's tasks that a do-nothing agent solves are what this gate is for.
 """
@@ -70,7 +70,9 @@ def admit(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Veri
     paid = [(p, e) for p, e in counted if _reward(e) > 0]
     rejected += [Rejection(e.task_id, p.version, (e.answer or "")[:200]) for p, e in paid]
     failed = {r.task_id for r in rejected}
-    orphans = [t for t in tasks if t.task_id not in failed and t.twin is not None and (t.twin in failed or t.twin not in by_id)]
+    orphans = [
+        t for t in tasks if t.task_id not in failed and t.twin is not None and (t.twin in failed or t.twin not in by_id)
+    ]
     rejected += [Rejection(t.task_id, "twin", f"its twin {t.twin} was not admitted") for t in orphans]
     failed |= {t.task_id for t in orphans}
     first = list({r.task_id: r for r in reversed(rejected)}.values())

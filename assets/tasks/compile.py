@@ -1,18 +1,19 @@
-"""From a labelled query to a task: only where every word is explained, every slot resolved and the world gives one answer.
+"""From a labelled query to a task, where every word is explained and the world gives one clear answer.
 
-A family is read off the typed constraints and must agree with the label's leaf; the verifier's goal comes from the world, and
-the user's own text becomes the instruction. What does not compile says why.
+A family is read off the typed constraints and must agree with the label's leaf; the verifier's goal comes from the
+world, and the user's own text becomes the instruction. What does not compile says why.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assets.labels.constraints import Constraints
-from environments.seeds import stable_hash, unit_hash
-from environments.task import Split, Task
+from assets.tasks.variants import Slotted
+from environments.seeds import unit_hash
+from environments.task import Split
 from environments.worlds.atlas.data_model import cities, fold
 from environments.worlds.atlas.families import FAMILIES, plan_of
 from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordings
@@ -20,8 +21,8 @@ from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordin
 GROUND_MODES = ("driving", "walking", "bicycling", "transit")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _FUNCTION_WORDS = frozenset(
-    "a an the is are was be it i me my we you to of in on at for from by and or so as do does will would can could "
-    "what which how where when there this that please s re m ll ve d".split()
+    ["a", "an", "the", "is", "are", "was", "be", "it", "i", "me", "my", "we", "you", "to", "of", "in", "on", "at", "for", "from", "by", "and", "or", "so", "as", "do", "does", "will", "would", "can", "could"]
+    + ["what", "which", "how", "where", "when", "there", "this", "that", "please", "s", "re", "m", "ll", "ve", "d"]
 )
 
 
@@ -49,7 +50,7 @@ class Dropped(NamedTuple):
 class Compiled(NamedTuple):
     """What compiling a pool gives; every query is in exactly one of the two."""
 
-    tasks: list[Task]
+    tasks: list[Slotted]
     dropped: list[Dropped]
 
 
@@ -70,49 +71,63 @@ def compile_queries(
         languages: which languages the policy in training can read; others are dropped by rule `language`.
         held_out_share: share of the queries that go to the hidden split whatever they name, by hash of their id.
     """
-    tasks, dropped = [], []
+    tasks: list[Slotted] = []
+    dropped: list[Dropped] = []
     for query in sorted(queries, key=lambda q: q.query_id):
         made = compile_query(query, languages=languages, held_out_share=held_out_share)
-        (tasks if isinstance(made, Task) else dropped).append(made)
-    return Compiled(tasks, dropped)  # type: ignore[arg-type]
+        if isinstance(made, Slotted):
+            tasks.append(made)
+        else:
+            dropped.append(made)
+    return Compiled(tasks, dropped)
 
 
-def compile_query(query: LabelledQuery, *, languages: tuple[str, ...], held_out_share: float) -> Task | Dropped:
+def compile_query(query: LabelledQuery, *, languages: tuple[str, ...], held_out_share: float) -> Slotted | Dropped:
     """One query as a task, or the first rule that stands against it."""
-
-    def drop(rule: str, detail: str = "") -> Dropped:
-        return Dropped(query.query_id, rule, detail)
-
     if query.language not in languages:
-        return drop("language", query.language)
+        return Dropped(query.query_id, "language", query.language)
     if query.difficulty <= 0:
-        return _refusal(query, held_out_share)
-    if query.constraints.unresolved:
-        return drop("unresolved", ", ".join(query.constraints.unresolved))
+        refused = _refusal(query, held_out_share)
+        return refused or Dropped(
+            query.query_id, "asks_for_tools", "labelled as needing none, yet it names what they do"
+        )
     shape = shape_of(query.constraints, query.primary, query.secondary)
-    if shape is None:
-        return drop("no_family", query.primary)
-    if FAMILIES[shape.family].leaf not in (query.primary, query.secondary):
-        return drop("leaf_disagrees", f"{shape.family} is not {query.primary}")
-    if strange := unexplained(query.text, shape.family, query.constraints):
-        return drop("unexplained_words", ", ".join(strange))
+    if shape is None or query.constraints.unresolved:
+        rule = "unresolved" if query.constraints.unresolved else "no_family"
+        return Dropped(query.query_id, rule, ", ".join(query.constraints.unresolved) or query.primary)
+    if against := _misread(query, shape):
+        return Dropped(query.query_id, *against)
     plan = plan_of(shape.family, shape.slots)
     if plan is None:
-        return drop("no_clear_answer", shape.family)
+        return Dropped(query.query_id, "no_clear_answer", shape.family)
     tools = offered_tools_for({c.name for c in plan.calls}, seed=query.query_id)
+    task = make_task(shape.family, shape.slots, query.text, plan, tools, **_origin(query, held_out_share))
+    return Slotted(task, shape.slots)
+
+
+def _misread(query: LabelledQuery, shape: Shape) -> tuple[str, str] | None:
+    """Why the shape may not be what the user meant: the label says otherwise, or words are left over."""
+    if FAMILIES[shape.family].leaf not in (query.primary, query.secondary):
+        return "leaf_disagrees", f"{shape.family} is not {query.primary}"
+    strange = unexplained(query.text, shape.family, query.constraints)
+    return ("unexplained_words", ", ".join(strange)) if strange else None
+
+
+def _origin(query: LabelledQuery, held_out_share: float) -> dict[str, Any]:
+    """What a task keeps of the query it came from."""
     split = split_of(query.query_id, [c.city for c in query.constraints.cities], held_out_share)
-    return make_task(
-        shape.family, shape.slots, query.text, plan, tools, leaf=query.primary, query_id=query.query_id, group=query.query_id, split=split
-    )
+    return {"leaf": query.primary, "query_id": query.query_id, "group": query.query_id, "split": split}
 
 
-def _refusal(query: LabelledQuery, held_out_share: float) -> Task:
-    """A query that no tool serves: the right end is the typed refusal."""
+def _refusal(query: LabelledQuery, held_out_share: float) -> Slotted | None:
+    """A query that no tool serves, to be refused for that reason; None where its words name what tools do serve."""
+    asked = query.constraints
+    if asked.modes or asked.kind or asked.sort or asked.sky or asked.budget:
+        return None
     plan = plan_of("out_of_scope", {})
     assert plan is not None
-    split = split_of(query.query_id, [c.city for c in query.constraints.cities], held_out_share)
-    more = {"query_id": query.query_id, "group": query.query_id, "split": split, "leaf": query.primary}
-    return make_task("out_of_scope", {}, query.text, plan, offered_tools_for(set(), seed=query.query_id), **more)
+    tools = offered_tools_for(set(), seed=query.query_id)
+    return Slotted(make_task("out_of_scope", {}, query.text, plan, tools, **_origin(query, held_out_share)), {})
 
 
 def split_of(query_id: str, named: Iterable[str], held_out_share: float) -> Split:
@@ -182,7 +197,9 @@ class _Slots:
         if constraints.date is not None:
             self.filled["date"] = date_slot(constraints.date.text, constraints.date.value)
         counts = [len(named) for role, named in by_role.items() if role != "option"]
-        self.crowded = any(n > 1 for n in counts) or len(options) not in (0, 2) or len(ground) > 2 or bool(constraints.party)
+        self.crowded = (
+            any(n > 1 for n in counts) or len(options) not in (0, 2) or len(ground) > 2 or bool(constraints.party)
+        )
 
     def exactly(self, names: tuple[str, ...]) -> dict[str, str] | None:
         """The slots of a family, if these names and no others are filled."""
@@ -190,7 +207,12 @@ class _Slots:
             return None
         slots = {_SLOT[n]: self.filled[n] for n in names}
         if "origin" in names and "option" in names:
-            slots = {"c": self.filled["origin"], "a": self.filled["option"], "b": self.filled["other"], "d": self.filled["date"]}
+            slots = {
+                "c": self.filled["origin"],
+                "a": self.filled["option"],
+                "b": self.filled["other"],
+                "d": self.filled["date"],
+            }
         return slots if "date" in names or not _needs_date(names) else {**slots, "d": "today"}
 
 
@@ -217,11 +239,8 @@ def _lexicon(family: str) -> frozenset[str]:
     """Every lower-case word that the wordings of `family` use, with the words that fill its slots."""
     said: Mapping[str, tuple[str, ...]] = wordings()[family]
     plain = " ".join(re.sub(r"\{\w\}", " ", t) for templates in said.values() for t in templates)
-    slots = "by car on foot bike public transport driving walking museum cafe park hotel market gallery restaurant library"
+    slots = (
+        "by car on foot bike public transport driving walking museum cafe park hotel market gallery restaurant library"
+    )
     skies = "sunny cloudy rainy snowy windy foggy euros euro today tomorrow"
     return frozenset(_WORD.findall(f"{plain} {slots} {skies}".casefold()))
-
-
-def group_seed(query_id: str) -> int:
-    """Seed of everything random about one query's tasks."""
-    return stable_hash("task", query_id) % 2**31

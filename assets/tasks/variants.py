@@ -24,7 +24,7 @@ class Slotted(NamedTuple):
 
 
 def variants(original: Slotted, count: int) -> list[Slotted]:
-    """Up to `count` variants; fewer where the wording does not show every slot exactly once or the world gives no answer."""
+    """Up to `count` variants; fewer where the wording hides a slot or the world gives no clear answer."""
     if original.task.family not in FAMILIES or not _replaceable(original):
         return []
     made: dict[str, Slotted] = {}

@@ -109,8 +109,8 @@ CHEATERS: tuple[type[Scripted], ...] = (NoOp, AlwaysRefuse, RandomTools, Keyword
 class NoisyTeacher(Scripted):
     """The embedded teacher: the gold solution with seeded slips of the kinds that agents make.
 
-    Swapped ends, another date or mode, a skipped or repeated call, a made-up number, the wrong alternative, and on refusal
-    tasks an answer where a refusal is due.
+    Swapped ends, another date or mode, a skipped or repeated call, a made-up number, the wrong alternative, and on
+    refusal tasks an answer where a refusal is due.
     """
 
     def __init__(self, noise: float = 0.08) -> None:

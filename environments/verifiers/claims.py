@@ -1,7 +1,7 @@
 """What an answer claims: numbers with units, codes, names and closed-vocabulary words, by type.
 
-A number is compared as a number with its unit and a name as whole words, so "41 degrees" never satisfies "4 degrees" and
-an answer cannot pass by containing a digit somewhere.
+A number is compared as a number with its unit and a name as whole words, so "41 degrees" never satisfies "4 degrees"
+and an answer cannot pass by containing a digit somewhere.
 """
 
 import re
@@ -17,7 +17,35 @@ _WORDS = frozenset((*SKY_WORDS, *MODE_WORDS, *CHOICE_WORDS, *VERDICT_WORDS))
 _UNITS = {"euro": "euros", "euros": "euros", "eur": "euros", "degree": "degrees", "degrees": "degrees", "km": "km"}
 _UNITS |= {"minutes": "minutes", "minute": "minutes", "min": "minutes"}
 _NOT_NAMES = frozenset(
-    "I It The A An In On At From To For By Of And Or Is Are Yes No Sorry Booked Which Your You There This That".split()
+    [
+        "I",
+        "It",
+        "The",
+        "A",
+        "An",
+        "In",
+        "On",
+        "At",
+        "From",
+        "To",
+        "For",
+        "By",
+        "Of",
+        "And",
+        "Or",
+        "Is",
+        "Are",
+        "Yes",
+        "No",
+        "Sorry",
+        "Booked",
+        "Which",
+        "Your",
+        "You",
+        "There",
+        "This",
+        "That",
+    ]
 )
 _TOKEN = re.compile(
     r"(?P<code>\b[A-Z]{1,3}\d{1,4}\b)"

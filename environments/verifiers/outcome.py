@@ -1,7 +1,7 @@
 """The outcome verifier: veto x outcome, each 0 or 1, with the first thing that failed as its cause.
 
-Outcome: the answer states every required fact and none of the alternatives, the world holds exactly the bookings asked for,
-and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it.
+Outcome: the answer states every required fact and none of the alternatives, the world holds exactly the bookings
+asked for, and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it.
 
 Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
 """

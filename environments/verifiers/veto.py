@@ -1,8 +1,8 @@
 """The hallucination veto: a fact without evidence makes the reward 0, whatever else was good.
 
-Evidence has classes: tool output; derivation from tool output (sum, difference or rounding within one unit); and the user's
-turn, which grounds only what is quoted back as the user's ("your 300 euros") and the names the user asked about. Repeating a
-premise the user believes is a claim about the world and needs a tool.
+Evidence has classes: tool output; derivation from tool output (sum, difference or rounding within one unit); and the
+user's turn, which grounds only what is quoted back as the user's ("your 300 euros") and the names the user asked about.
+Repeating a premise the user believes is a claim about the world and needs a tool.
 
 Source: AMAP report (hallucination hard veto); TravelBench judge checklist.
 """

@@ -1,8 +1,8 @@
 """Task families of atlas: from slots to gold calls, gold answer and goal; the verifier's side comes first.
 
 Each family is one function from slots to a `Plan`, or None where the world does not give a clear answer for these slots
-(an error, a tie, a difference too small to argue about). Depth grows one step at a time: one call; two chained or checked
-calls; comparisons; a write.
+(an error, a tie, a difference too small to argue about). Depth grows one step at a time: one call; two chained or
+checked calls; comparisons; a write.
 """
 
 import re
@@ -22,7 +22,9 @@ Slots = Mapping[str, str]
 
 MODE_OF_PHRASE = {"by car": "driving", "on foot": "walking", "by bike": "bicycling", "by public transport": "transit"}
 MIN_PRICE_GAP, MIN_DEGREES_GAP, MIN_MINUTES_GAP = 5, 2, 5
-_MONTH_DAY = re.compile(r"(?i)^(?:on )?june (\d{1,2})(?:st|nd|rd|th)?$|^(?:on )?(?:the )?(\d{1,2})(?:st|nd|rd|th)? (?:of )?june$")
+_MONTH_DAY = re.compile(
+    r"(?i)^(?:on )?june (\d{1,2})(?:st|nd|rd|th)?$|^(?:on )?(?:the )?(\d{1,2})(?:st|nd|rd|th)? (?:of )?june$"
+)
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,9 @@ def _fly_or_train(s: Session) -> Plan | None:
     flights, trains = s.fares("flight", *ends), s.fares("train", *ends)
     if s.failed or abs(flights[0]["price"] - trains[0]["price"]) < MIN_PRICE_GAP:
         return None
-    kind, dear, cheap = ("flight", trains, flights) if flights[0]["price"] < trains[0]["price"] else ("train", flights, trains)
+    kind, dear, cheap = (
+        ("flight", trains, flights) if flights[0]["price"] < trains[0]["price"] else ("train", flights, trains)
+    )
     text, facts, others = _offer(cheap)
     forbidden = (*_others(kind, CHOICE_WORDS), *others, *(code(o["number"]) for o in dear))
     if cheap[0]["number"] in {o["number"] for o in dear}:

@@ -13,7 +13,7 @@ from typing import Any
 from environments.seeds import stable_hash
 from environments.task import Goal, Split, Task
 from environments.worlds.atlas.data_model import PLACE_KINDS, City, neighbours, speakable
-from environments.worlds.atlas.families import FAMILIES, MODE_OF_PHRASE, Plan, Slots, plan_of
+from environments.worlds.atlas.families import FAMILIES, Plan, Slots, plan_of
 from environments.worlds.atlas.geography import SKIES, weather
 from environments.worlds.atlas.world import AtlasWorld
 
@@ -113,7 +113,9 @@ def without_tool(task: Task, rng: random.Random) -> Task:
     plan = Plan(answer=plan_of("out_of_scope", {}).answer, reason="no_tool")  # type: ignore[union-attr]
     tools = offered_tools(set(), rng, without=gone)
     shared = {"split": task.split, "query_id": task.query_id, "group": task.group, "leaf": task.leaf}
-    return make_task("missing_tool", {}, task.instruction, plan, tools, twin=task.task_id, wordings=task.wordings, **shared)
+    return make_task(
+        "missing_tool", {}, task.instruction, plan, tools, twin=task.task_id, wordings=task.wordings, **shared
+    )
 
 
 def draw_slots(family: str, split: Split, rng: random.Random) -> dict[str, str]:
@@ -175,7 +177,9 @@ def invented_place(rng: random.Random) -> str:
             return made
 
 
-def fresh_task(rng: random.Random, split: Split, *, wording_split: Split | None = None, attempts: int = 1) -> list[Task]:
+def fresh_task(
+    rng: random.Random, split: Split, *, wording_split: Split | None = None, attempts: int = 1
+) -> list[Task]:
     """One new task, followed by its twin where it has one; `attempts` different wordings of it.
 
     Args:
@@ -219,14 +223,24 @@ def _pair(
 
 
 def _worded(
-    family: str, slots: Slots, split: Split, said_in: Split, attempts: int, rng: random.Random, worded_as: str | None = None
+    family: str,
+    slots: Slots,
+    split: Split,
+    said_in: Split,
+    attempts: int,
+    rng: random.Random,
+    worded_as: str | None = None,
 ) -> Task | None:
-    said = list(dict.fromkeys(phrasing(worded_as or family, said_in, slots, rng) for _ in range(attempts * 3)))[:attempts]
+    said = list(dict.fromkeys(phrasing(worded_as or family, said_in, slots, rng) for _ in range(attempts * 3)))[
+        :attempts
+    ]
     group = f"{stable_hash(family, *sorted(slots.items())):016x}"
     return solvable(family, slots, said[0], rng, split=split, group=group, wordings=tuple(said[1:]))
 
 
-def fresh_tasks(count: int, split: Split, seed: int, *, wording_split: Split | None = None, attempts: int = 1) -> list[Task]:
+def fresh_tasks(
+    count: int, split: Split, seed: int, *, wording_split: Split | None = None, attempts: int = 1
+) -> list[Task]:
     """`count` new tasks or a few more (twins are never torn apart), distinct, from a seed of their own."""
     rng = random.Random(stable_hash("fresh", split, seed))
     made: dict[str, Task] = {}

@@ -35,7 +35,7 @@ class AtlasTools:
     def map_search_places(
         self, query: str, center: str, min_rating: float = 0.0, limit: int = 2
     ) -> list[dict[str, Any]]:
-        """Places of a kind (museum, cafe, park, hotel, market, gallery, restaurant, library) in a city, best rated first."""
+        """Places of a kind (museum, cafe, park, hotel, market, gallery, restaurant, library), best rated first."""
         city = _city(center)
         if fold(query) not in PLACE_KINDS:
             raise ToolRefusal("unknown_kind", query=query)

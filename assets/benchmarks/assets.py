@@ -1,0 +1,138 @@
+"""Held-out scores of the three policies with intervals and baselines, and the page that shows them."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+from pydantic import NonNegativeInt, PositiveInt
+
+from assets import keys
+from assets.benchmarks.evaluation import (
+    Judged,
+    choose_temperatures,
+    judge,
+    output_of,
+    wanted_dev,
+    wanted_hidden,
+)
+from assets.benchmarks.figures import scores_figure
+from assets.benchmarks.suites import development_suite, hidden_suite, log_suite
+from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
+from assets.config import StageConfig
+from assets.metadata import materialized
+from assets.tasks.pool import tasks_of
+from environments.policies.scripted import AlwaysRefuse, NoOp
+from environments.task import Task
+from environments.verifiers.outcome import OutcomeVerifier
+from environments.world import WorldPool
+from environments.worlds.catalogue import world_maker
+from resources.checkpoints import Checkpoint, play, read_checkpoint, run_folder
+from resources.lake import Lake
+from resources.trainer import Trainer
+from training.runs import RolloutRun
+from training.trajectories import tasks_frame
+
+TABLE, GAINS = "benchmarks/results", "benchmarks/gains"
+POLICIES = {"seed": "sft/seed_policy", "boundary": "sft/boundary_policy", "rl": "policy/rl_policy"}
+
+
+class ResultsConfig(StageConfig, stage=keys.RESULTS):
+    """How policies are judged."""
+
+    hidden: PositiveInt = 300
+    """Fresh tasks of hidden cities and wordings, twins included."""
+    log: NonNegativeInt = 200
+    """Most hidden tasks taken from the log itself."""
+    dev: PositiveInt = 120
+    """Fresh tasks on which each policy's temperature is chosen."""
+    temperatures: list[float] = [0.3, 0.6, 1.0]
+    """Candidates."""
+    k: PositiveInt = 4
+    """Attempts at each task, each in another wording: pass^4."""
+    greedy_k: PositiveInt = 1
+    """Wordings tried greedily."""
+    batch: PositiveInt = 192
+    seed: int = 0
+
+
+@dg.asset(
+    key=keys.RESULTS,
+    deps=[keys.SEED_POLICY, keys.BOUNDARY_POLICY, keys.RL_POLICY, keys.ADMITTED_TASKS],
+    group_name="benchmarks",
+    kinds={"pytorch", "parquet"},
+    owners=["team:loopwright"],
+    code_version="1",
+    pool="gpu",
+)
+def results(
+    context: dg.AssetExecutionContext, config: ResultsConfig, lake: Lake, trainer: Trainer
+) -> dg.MaterializeResult:
+    """Seed, boundary and RL policy on hidden tasks, each at its own best temperature, with paired differences."""
+    arena = _Arena(context, config, lake, trainer)
+    judged = arena.judge(tasks_of(lake.read("tasks/admitted_tasks")))
+    lake.write(GAINS, pl.DataFrame(judged.gains, schema=GAIN_SCHEMA))
+    frame = pl.DataFrame(judged.scores, schema=SCORE_SCHEMA)
+    numbers = {f"temperature_{p}": t for p, t in judged.temperatures.items()}
+    for row in frame.filter(pl.col("suite") == "hidden").iter_rows(named=True):
+        numbers |= {f"{row['policy']}_pass_1": row["pass_1"], f"{row['policy']}_pass_hat_{config.k}": row["pass_hat_k"]}
+        if row["greedy"] is not None:
+            numbers[f"{row['policy']}_greedy"] = row["greedy"]
+    return materialized(lake, TABLE, frame, numbers=numbers, figures={"scores": scores_figure(frame)})
+
+
+class _Arena:
+    """Plays jobs (suite, policy, temperature, k) in as few processes as possible."""
+
+    def __init__(self, context: dg.AssetExecutionContext, config: ResultsConfig, lake: Lake, trainer: Trainer) -> None:
+        self.context, self.config, self.lake, self.trainer = context, config, lake, trainer
+        self.policies: dict[str, Checkpoint] = {n: read_checkpoint(lake, t) for n, t in POLICIES.items()}
+        self.suites: dict[str, list[Task]] = {}
+        self.folder = Path()
+        self.episodes: dict[tuple[str, str, float, int], pl.DataFrame] = {}
+
+    def judge(self, admitted: Sequence[Task]) -> Judged:
+        """Temperatures on the development suite, then every score."""
+        c = self.config
+        self._open(
+            {
+                "dev": development_suite(c.dev, c.k, c.seed),
+                "hidden": hidden_suite(c.hidden, c.k, c.seed),
+                "log": log_suite(admitted, c.log),
+            }
+        )
+        names, suites = list(self.policies), [s for s, t in self.suites.items() if s != "dev" and t]
+        self._play(wanted_dev(names, c.temperatures, c.k))
+        chosen = choose_temperatures(self._played, self.suites["dev"], names, c.temperatures, c.k)
+        self.context.log.info("best development temperatures: %s", chosen)
+        self._play(wanted_hidden(suites, chosen, c.k, c.greedy_k))
+        pool, verifier = WorldPool(world_maker("atlas")), OutcomeVerifier()
+        by_suite = {s: self.suites[s] for s in suites}
+        return judge(self._played, by_suite, chosen, [AlwaysRefuse(), NoOp()], pool, verifier, c.k, c.greedy_k)
+
+    def _open(self, suites: Mapping[str, list[Task]]) -> None:
+        self.suites = dict(suites)
+        for name, tasks in suites.items():
+            self.lake.write(f"benchmarks/suite_{name}", tasks_frame(tasks))
+        versions = {n: c.version for n, c in self.policies.items()}
+        versions |= {s: self.lake.version(f"benchmarks/suite_{s}") for s in suites}
+        self.folder = run_folder(self.lake, TABLE, self.config.model_dump(), versions)
+
+    def _play(self, jobs: Sequence[tuple[str, str, float, int]]) -> None:
+        runs = [
+            RolloutRun(
+                output=output_of(self.folder, suite, policy, temperature, k),
+                tasks=self.lake.path(f"benchmarks/suite_{suite}"),
+                policy=self.policies[policy].model,
+                version=self.policies[policy].version,
+                k=k,
+                temperature=temperature,
+                batch=self.config.batch,
+                seed=self.config.seed,
+            )
+            for suite, policy, temperature, k in jobs
+        ]
+        self.episodes |= dict(zip(jobs, play(self.context, self.trainer, self.folder, runs), strict=True))
+
+    def _played(self, suite: str, policy: str, temperature: float, k: int) -> pl.DataFrame:
+        return self.episodes[suite, policy, temperature, k]

@@ -1,0 +1,67 @@
+"""The policy after online RL on its frontier."""
+
+import dagster as dg
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+from assets import keys
+from assets.config import StageConfig
+from assets.frontier.probing import frontier_frame, rl_queue
+from assets.metadata import materialized
+from assets.sft.figures import loss_figure
+from assets.tasks.pool import tasks_of
+from resources.checkpoints import checkpoint_frame, read_checkpoint, record_consumed, run_folder, start
+from resources.lake import Lake
+from resources.registry import Registry
+from resources.trainer import Trainer
+from training.runs import GrpoRun
+
+TABLE, QUEUE = "policy/rl_policy", "policy/training_queue"
+
+
+class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
+    """GRPO on the frontier of the boundary policy."""
+
+    steps: PositiveInt = 60
+    groups: PositiveInt = 16
+    """Tasks per step."""
+    generations: PositiveInt = 8
+    """Attempts at each."""
+    learning_rate: PositiveFloat = 5e-4
+    beta: NonNegativeFloat = 0.0
+    """Weight of the KL to the boundary policy; ours, the AMAP report gives no value."""
+    importance_sampling: str = "token"
+    """`token` is GRPO's ratio, `sequence` GSPO's."""
+    loss: str = "dapo"
+    refills: NonNegativeInt = 1
+    """How often groups without variance are redrawn within a step."""
+    save_every: PositiveInt = 20
+    seed: int = 0
+
+
+@dg.asset(
+    key=keys.RL_POLICY,
+    deps=[keys.BOUNDARY_POLICY, keys.BOUNDARY_PROBES, keys.ADMITTED_TASKS],
+    group_name="policy",
+    kinds={"pytorch", "huggingface"},
+    owners=["team:loopwright"],
+    code_version="1",
+    pool="gpu",
+)
+def rl_policy(
+    context: dg.AssetExecutionContext, config: RlPolicyConfig, lake: Lake, trainer: Trainer, registry: Registry
+) -> dg.MaterializeResult:
+    """The boundary policy after GRPO, tasks drawn by the variance that its probes let expect."""
+    parent = read_checkpoint(lake, "sft/boundary_policy")
+    tasks = tasks_of(lake.read("tasks/admitted_tasks"))
+    lake.write(QUEUE, rl_queue(frontier_frame(tasks, lake.read("frontier/boundary_probes")), tasks))
+    settings = config.model_dump()
+    output = run_folder(lake, TABLE, settings, {"queue": lake.version(QUEUE), "parent": parent.version})
+    run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=str(parent.model), **settings)
+    ended = start(context, trainer, "training.grpo", run)
+    frame = checkpoint_frame(lake, ended.output)
+    lake.write(TABLE, frame)
+    checkpoint = read_checkpoint(lake, TABLE)
+    record_consumed(registry, checkpoint)
+    numbers = {k: v for k, v in ended.numbers.items() if isinstance(v, int | float | str)}
+    curve = loss_figure(checkpoint.history, value="reward", unit="mean of the step's episodes")
+    return materialized(lake, TABLE, frame, numbers=numbers, figures={"reward": curve})

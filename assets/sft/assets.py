@@ -1,0 +1,100 @@
+"""The two supervised policies: the seed, good enough to reveal its limits, and the boundary, after probing."""
+
+from pathlib import Path
+
+import dagster as dg
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from assets import keys
+from assets.config import StageConfig
+from assets.metadata import materialized
+from assets.sft.figures import loss_figure
+from resources.checkpoints import checkpoint_frame, read_checkpoint, record_consumed, run_folder, start
+from resources.lake import Lake
+from resources.registry import Registry
+from resources.trainer import Trainer
+from training.mixture import with_replay
+from training.runs import SftRun
+
+SEED, BOUNDARY = "sft/seed_policy", "sft/boundary_policy"
+
+
+class SeedPolicyConfig(StageConfig, stage=keys.SEED_POLICY):
+    """The first SFT, from scratch on nano."""
+
+    steps: PositiveInt = 1200
+    batch: PositiveInt = 16
+    learning_rate: PositiveFloat = 2e-3
+    hidden: PositiveInt = 128
+    layers: PositiveInt = 3
+    heads: PositiveInt = 4
+    vocabulary: PositiveInt = 896
+    """BPE vocabulary before JSON pieces and tool signatures."""
+    save_every: PositiveInt = 200
+    seed: int = 0
+
+
+class BoundaryPolicyConfig(StageConfig, stage=keys.BOUNDARY_POLICY):
+    """The second SFT, on the more certain learnable tasks with replay."""
+
+    steps: PositiveInt = 200
+    batch: PositiveInt = 16
+    learning_rate: PositiveFloat = 1e-3
+    replay: NonNegativeFloat = 0.5
+    """Share of seed trajectories in the mixture."""
+    save_every: PositiveInt = 100
+    seed: int = 0
+
+
+@dg.asset(
+    key=keys.SEED_POLICY,
+    deps=[keys.SEED_TRAJECTORIES],
+    group_name="sft",
+    kinds={"pytorch", "huggingface"},
+    owners=["team:loopwright"],
+    code_version="1",
+    pool="gpu",
+)
+def seed_policy(
+    context: dg.AssetExecutionContext, config: SeedPolicyConfig, lake: Lake, trainer: Trainer, registry: Registry
+) -> dg.MaterializeResult:
+    """The policy after SFT on the warm-up trajectories."""
+    settings = config.model_dump()
+    output = run_folder(lake, SEED, settings, {"trajectories": lake.version("trajectories/seed_trajectories")})
+    run = SftRun(output=output, trajectories=lake.path("trajectories/seed_trajectories"), **settings)
+    return _train(context, lake, trainer, registry, SEED, run)
+
+
+@dg.asset(
+    key=keys.BOUNDARY_POLICY,
+    deps=[keys.SEED_POLICY, keys.ADAPTIVE_TRAJECTORIES, keys.SEED_TRAJECTORIES],
+    group_name="sft",
+    kinds={"pytorch", "huggingface"},
+    owners=["team:loopwright"],
+    code_version="1",
+    pool="gpu",
+)
+def boundary_policy(
+    context: dg.AssetExecutionContext, config: BoundaryPolicyConfig, lake: Lake, trainer: Trainer, registry: Registry
+) -> dg.MaterializeResult:
+    """The seed policy after SFT on adaptive trajectories, mixed with replay of the seed's."""
+    parent = read_checkpoint(lake, SEED)
+    settings = config.model_dump(exclude={"replay"})
+    fresh, replayed = lake.read("trajectories/adaptive_trajectories"), lake.read("trajectories/seed_trajectories")
+    mixture = lake.write("sft/boundary_mixture", with_replay(fresh, replayed, config.replay, config.seed))
+    versions = {"trajectories": lake.version("sft/boundary_mixture"), "parent": parent.version}
+    output = run_folder(lake, BOUNDARY, settings, versions)
+    run = SftRun(output=output, trajectories=Path(mixture), init=str(parent.model), **settings)
+    return _train(context, lake, trainer, registry, BOUNDARY, run)
+
+
+def _train(
+    context: dg.AssetExecutionContext, lake: Lake, trainer: Trainer, registry: Registry, table: str, run: SftRun
+) -> dg.MaterializeResult:
+    ended = start(context, trainer, "training.sft", run)
+    frame = checkpoint_frame(lake, ended.output)
+    lake.write(table, frame)
+    checkpoint = read_checkpoint(lake, table)
+    record_consumed(registry, checkpoint)
+    numbers = {k: v for k, v in ended.numbers.items() if isinstance(v, int | float | str)}
+    return materialized(lake, table, frame, numbers=numbers, figures={"loss": loss_figure(checkpoint.history)})

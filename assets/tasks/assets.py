@@ -1,0 +1,98 @@
+"""Tasks: the pool's queries as things that can be tried and graded, and the gate in front of them."""
+
+import dagster as dg
+import polars as pl
+from pydantic import NonNegativeFloat, NonNegativeInt
+
+from assets import keys
+from assets.config import StageConfig
+from assets.metadata import materialized
+from assets.tasks.admission import admit
+from assets.tasks.figures import families_figure
+from assets.tasks.pool import build_pool, labelled_queries, pool_frame, tasks_of
+from environments.verifiers.outcome import OutcomeVerifier
+from environments.worlds.catalogue import world_maker
+from resources.lake import Lake
+from training.trajectories import tasks_frame
+
+NOT_COMPILED, QUARANTINE = "tasks/not_compiled", "tasks/quarantine"
+
+
+class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
+    """What becomes of a labelled query."""
+
+    languages: list[str] = ["en"]
+    """Languages that the policy in training can read; the nano tokenizer has no Chinese."""
+    held_out_share: NonNegativeFloat = 0.0
+    """Share of the queries that go to the hidden split whatever cities they name."""
+    copies: NonNegativeInt = 3
+    """Variants of each original: its wording with other cities and days."""
+    refusal_share: NonNegativeFloat = 0.07
+    """Share of the solvable tasks that get a refusal twin."""
+    irrelevant: NonNegativeInt = 800
+    """Most queries of the irrelevance set that become refusal tasks."""
+
+
+@dg.asset(
+    key=keys.COMPILED_TASKS,
+    deps=[keys.CANDIDATE_POOL, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
+    group_name="tasks",
+    kinds={"polars", "parquet"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def compiled_tasks(context: dg.AssetExecutionContext, config: CompiledTasksConfig, lake: Lake) -> dg.MaterializeResult:
+    """Every query whose constraints the world can check, as a task; its variants; refusals beside solvable twins."""
+    chosen = lake.read("pool/candidate_pool")["query_id"]
+    refused = lake.read("labels/irrelevance_set").sort("query_id")["query_id"].head(config.irrelevant)
+    wanted = pl.DataFrame({"query_id": pl.concat([chosen, refused]).unique().sort()})
+    queries = lake.read("queries/distinct_queries").join(wanted, on="query_id", how="semi")
+    labelled = labelled_queries(queries.select("query_id", "text", "language"), lake.read("labels/query_labels"))
+    pool = build_pool(
+        labelled,
+        languages=tuple(config.languages),
+        held_out_share=config.held_out_share,
+        copies=config.copies,
+        refusal_share=config.refusal_share,
+    )
+    dropped = pl.DataFrame(
+        pool.dropped, schema={"query_id": pl.String, "rule": pl.String, "detail": pl.String}, orient="row"
+    )
+    lake.write(NOT_COMPILED, dropped)
+    rules = dict(dropped["rule"].value_counts().iter_rows())
+    context.log.info("%d queries: %d tasks, %d not compiled: %s", pool.queries, len(pool.tasks), len(dropped), rules)
+    frame = pool_frame(pool)
+    numbers = {"queries": pool.queries, "not_compiled": len(dropped), **{f"dropped_{k}": v for k, v in rules.items()}}
+    numbers |= {f"from_{k}": v for k, v in frame["origin"].value_counts().iter_rows()}
+    return materialized(
+        lake, "tasks/compiled_tasks", frame, numbers=numbers, figures={"families": families_figure(frame)}
+    )
+
+
+@dg.asset(
+    key=keys.ADMITTED_TASKS,
+    deps=[keys.COMPILED_TASKS],
+    group_name="tasks",
+    kinds={"python", "sqlite"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def admitted_tasks(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResult:
+    """Tasks that the gold solution solves, that cheating does not, and whose world comes back to its start."""
+    frame = lake.read("tasks/compiled_tasks")
+    result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier())
+    schema = {"task_id": pl.String, "check": pl.String, "evidence": pl.String}
+    lake.write(QUARANTINE, pl.DataFrame(result.rejected, schema=schema, orient="row"))
+    context.log.info("%d admitted, %d to quarantine", len(result.admitted), len(result.rejected))
+    admitted = (
+        tasks_frame(result.admitted).join(frame.select("task_id", "origin"), on="task_id", how="left").sort("task_id")
+    )
+    numbers = {
+        "compiled": len(frame),
+        "quarantined": len(result.rejected),
+        "admission_yield": len(result.admitted) / max(1, len(frame)),
+        "exploit_rate": result.exploit_rate,
+        "exploit_rate_upper_95": result.exploit_bound,
+        **{f"split_{k}": v for k, v in admitted["split"].value_counts().iter_rows()},
+    }
+    return materialized(lake, "tasks/admitted_tasks", admitted, numbers=numbers)

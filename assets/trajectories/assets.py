@@ -1,0 +1,125 @@
+"""Verified trajectories: best-of-K on the warm-up set, then by learnability."""
+
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+import polars as pl
+from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+
+from assets import keys
+from assets.config import StageConfig
+from assets.metadata import materialized
+from assets.tasks.pool import tasks_of
+from assets.trajectories.figures import yield_figure
+from assets.trajectories.selection import adaptive_plan, warm_up
+from assets.trajectories.synthesis import Synthesis, synthesise
+from environments.policies.scripted import NoisyTeacher
+from environments.seeds import stable_hash
+from environments.task import Task
+from environments.verifiers.outcome import OutcomeVerifier
+from environments.world import WorldPool
+from environments.worlds.catalogue import world_maker
+from resources.lake import Lake
+
+SEED, ADAPTIVE = "trajectories/seed_trajectories", "trajectories/adaptive_trajectories"
+
+
+class SeedTrajectoriesConfig(StageConfig, stage=keys.SEED_TRAJECTORIES):
+    """The warm-up set and its teacher."""
+
+    share: PositiveFloat = 0.6
+    """Random share of the training tasks. The AMAP report's 10% warms up a pretrained model; nano has none."""
+    k: PositiveInt = 8
+    """Attempts at each task."""
+    noise: NonNegativeFloat = 0.08
+    """How often the embedded teacher slips."""
+    batch: PositiveInt = 512
+    """Attempts side by side."""
+    seed: int = 0
+
+
+class AdaptiveTrajectoriesConfig(StageConfig, stage=keys.ADAPTIVE_TRAJECTORIES):
+    """The teacher's budget after probing."""
+
+    tasks: PositiveInt = 2400
+    """How many learnable tasks the teacher is asked to solve."""
+    k_max: PositiveInt = 8
+    """Most attempts at one task."""
+    noise: NonNegativeFloat = 0.08
+    batch: PositiveInt = 512
+    seed: int = 1
+
+
+@dg.asset(
+    key=keys.SEED_TRAJECTORIES,
+    deps=[keys.ADMITTED_TASKS],
+    group_name="trajectories",
+    kinds={"python", "parquet"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def seed_trajectories(
+    context: dg.AssetExecutionContext, config: SeedTrajectoriesConfig, lake: Lake
+) -> dg.MaterializeResult:
+    """Best of K attempts at a random share of the training tasks, perfect in every dimension or not kept."""
+    tasks = warm_up(tasks_of(lake.read("tasks/admitted_tasks").filter(pl.col("split") == "train")), config.share)
+    budgets = {t.task_id: config.k for t in tasks}
+    found = _synthesise(
+        context, lake, SEED, tasks, budgets, NoisyTeacher(config.noise), seed=config.seed, batch=config.batch
+    )
+    return _report(lake, SEED, tasks, found)
+
+
+@dg.asset(
+    key=keys.ADAPTIVE_TRAJECTORIES,
+    deps=[keys.REGIONS, keys.ADMITTED_TASKS],
+    group_name="trajectories",
+    kinds={"python", "parquet"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def adaptive_trajectories(
+    context: dg.AssetExecutionContext, config: AdaptiveTrajectoriesConfig, lake: Lake
+) -> dg.MaterializeResult:
+    """The teacher's attempts where the seed policy is learnable and rather certain, more of them the more learnable."""
+    wanted = adaptive_plan(lake.read("frontier/regions"), config.tasks, config.k_max, config.seed)
+    tasks = [t for t in tasks_of(lake.read("tasks/admitted_tasks")) if t.task_id in wanted]
+    teacher = NoisyTeacher(config.noise)
+    found = _synthesise(context, lake, ADAPTIVE, tasks, wanted, teacher, seed=config.seed, batch=config.batch)
+    return _report(lake, ADAPTIVE, tasks, found)
+
+
+def _synthesise(
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    table: str,
+    tasks: Sequence[Task],
+    budgets: Mapping[str, int],
+    teacher: NoisyTeacher,
+    *,
+    seed: int,
+    batch: int,
+) -> Synthesis:
+    pool, verifier = WorldPool(world_maker("atlas")), OutcomeVerifier()
+    inputs = (teacher.version, verifier.version, seed, batch, *(f"{t.task_id}:{budgets[t.task_id]}" for t in tasks))
+    folder = lake.folder(table) / "runs" / f"{stable_hash(*inputs):016x}"
+    told = {"last": 0}
+
+    def progress(done: int, total: int) -> None:
+        if done * 10 // max(1, total) > told["last"]:
+            told["last"] = done * 10 // max(1, total)
+            context.log.info("%s: %d of %d attempts", table, done, total)
+
+    return synthesise(tasks, budgets, teacher, pool, verifier, folder, seed=seed, batch=batch, progress=progress)
+
+
+def _report(lake: Lake, table: str, tasks: Sequence[Task], found: Synthesis) -> dg.MaterializeResult:
+    numbers = {
+        "tasks": len(tasks),
+        "attempts": found.attempts,
+        "kept": len(found.trajectories),
+        "without_perfect_attempt": len(found.without),
+        "yield": found.yield_,
+    }
+    figures = {"yield by family": yield_figure(found.trajectories)}
+    return materialized(lake, table, found.trajectories, numbers=numbers, figures=figures)

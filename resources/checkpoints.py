@@ -1,0 +1,108 @@
+"""Training and rollout runs as assets see them: folders named by their inputs, so that only the same run resumes.
+
+The folder's name is the hash of settings and input versions: a run that was killed finds its own state there, and a
+run on other rows or settings gets another folder. The lake's table of a checkpoint asset is one row that says where the
+model lies.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dagster as dg
+import polars as pl
+
+from resources.lake import Lake
+from resources.registry import Consumed, Registry
+from resources.trainer import Trainer
+from training.checkpoint import MODEL, content_version, read_manifest
+from training.journal import read_segments
+from training.runs import RolloutPlan, RolloutRun, Run
+
+LEDGER, HISTORY, EPISODES = "consumed.json", "history.json", "episodes"
+
+
+class Checkpoint(NamedTuple):
+    """A published model."""
+
+    version: str
+    model: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def history(self) -> list[dict[str, float]]:
+        """What the trainer logged, step by step."""
+        path = self.model / HISTORY
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+
+
+class Ended(NamedTuple):
+    """A finished run."""
+
+    output: Path
+    numbers: Mapping[str, Any]
+
+
+def run_folder(lake: Lake, table: str, settings: Mapping[str, Any], inputs: Mapping[str, str]) -> Path:
+    """Where the run of these settings on these inputs lies."""
+    return lake.folder(table) / "runs" / content_version(dict(settings), dict(inputs))
+
+
+def start(context: dg.AssetExecutionContext, trainer: Trainer, module: str, run: Run) -> Ended:
+    """Write the run file, run the module in a process of its own, and return what it reported."""
+    file = run.write(run.output / "run.toml")
+    finished = trainer.run(context, module, file)
+    return Ended(run.output, finished.numbers)
+
+
+def play(
+    context: dg.AssetExecutionContext, trainer: Trainer, plan: Path, runs: Sequence[RolloutRun]
+) -> list[pl.DataFrame]:
+    """Play rollout runs in one process; returns the episodes of each.
+
+    Args:
+        context: of the asset.
+        trainer: starts the process.
+        plan: folder for the plan and its log.
+        runs: what to play; what is finished already is read back.
+    """
+    files = [run.write(run.output / "run.toml") for run in runs]
+    start(context, trainer, "training.rollouts", RolloutPlan(output=plan, runs=files, threads=trainer.threads))
+    return [read_segments(run.output / EPISODES) for run in runs]
+
+
+def checkpoint_frame(lake: Lake, output: Path) -> pl.DataFrame:
+    """The one row that makes a published model known to the stages after it."""
+    manifest = read_manifest(output / MODEL)
+    return pl.DataFrame(
+        {
+            "version": [manifest["version"]],
+            "parent": [manifest["parent"]],
+            "kind": [manifest["kind"]],
+            "consumed": [manifest["consumed"]],
+            "model": [str((output / MODEL).relative_to(lake.root))],
+        }
+    )
+
+
+def read_checkpoint(lake: Lake, table: str) -> Checkpoint:
+    """The current model of a checkpoint asset.
+
+    Raises:
+        FileNotFoundError: it was never materialized, or its folder is gone.
+    """
+    row = lake.read(table).row(0, named=True)
+    model = Path(lake.root) / row["model"]
+    return Checkpoint(row["version"], model, read_manifest(model))
+
+
+def record_consumed(registry: Registry, checkpoint: Checkpoint, window: int = 100) -> int:
+    """Copy the sealed ledger of a checkpoint into the registry, in windows of steps; returns how many were new."""
+    steps: list[list[str]] = json.loads((checkpoint.model / LEDGER).read_text(encoding="utf-8"))
+    windows = []
+    for first in range(0, len(steps), window):
+        rows = [row for step in steps[first : first + window] for row in step]
+        last = min(first + window, len(steps)) - 1
+        windows.append(Consumed(checkpoint.version, first, last, rows, content_version(rows)))
+    return registry.record_consumed(windows)
