@@ -42,6 +42,7 @@ def tool(effect: Effect) -> Callable[[F], F]:
     """Mark a method as a tool; its name, parameters and docstring become the tool's."""
 
     def mark(function: F) -> F:
+        """Set the mark."""
         function.__tool_effect__ = effect  # type: ignore[attr-defined]
         return function
 

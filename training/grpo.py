@@ -19,7 +19,7 @@ import polars as pl
 import torch
 from datasets import Dataset
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
+from transformers import AutoModelForCausalLM, TrainerCallback
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
 from trl.trainer.grpo_config import GRPOConfig
@@ -42,11 +42,12 @@ from training.checkpoint import (
     save_history,
 )
 from training.consumed import ConsumedRows
-from training.generation import LlamaDecoder, LlamaShape, TokenPolicy
+from training.generation import TokenPolicy
 from training.journal import write_segment
+from training.llama import LlamaDecoder, LlamaShape
 from training.reporting import Reporter, reporter
 from training.runs import GrpoRun
-from training.tiny import save_tokenizer
+from training.tiny import save_tokenizer, wrapped_tokenizer
 from training.trajectories import read_tasks, signatures_of
 
 LEDGER = "consumed.json"
@@ -155,12 +156,11 @@ def train(run: GrpoRun, report: Reporter) -> Path:
     rollouts = _rollouts(run, model, tokenizer)
     consumed = ConsumedRows()
     watch = _Watch(consumed, rollouts, report)
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
     trainer = GRPOTrainer(
         model=model,
         args=_settings(run),
         train_dataset=Dataset.from_dict({"prompt": [str(i) for i in range(run.steps * run.groups)]}),
-        processing_class=wrapped,
+        processing_class=wrapped_tokenizer(tokenizer),
         reward_funcs=earned_reward,
         rollout_func=rollouts,
         callbacks=[watch],
@@ -230,6 +230,7 @@ def _publish(
     }
 
     def write(folder: Path) -> None:
+        """Fill the scratch folder."""
         trainer.model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
         consumed.seal(folder / LEDGER)

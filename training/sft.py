@@ -17,7 +17,7 @@ import torch
 from datasets import Dataset
 from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast, TrainerCallback
+from transformers import AutoModelForCausalLM, TrainerCallback
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
@@ -36,7 +36,15 @@ from training.consumed import ConsumedRows
 from training.masking import encode_trajectory
 from training.reporting import Reporter, reporter
 from training.runs import SftRun
-from training.tiny import build_model, build_tokenizer, call_pieces, initialise, json_pieces, save_tokenizer
+from training.tiny import (
+    build_model,
+    build_tokenizer,
+    call_pieces,
+    initialise,
+    json_pieces,
+    save_tokenizer,
+    wrapped_tokenizer,
+)
 from training.trajectories import Trajectory, read_trajectories, signatures_of, words_of
 
 LEDGER = "consumed.json"
@@ -149,7 +157,7 @@ def train(run: SftRun, report: Reporter) -> Path:
         consumed.restore(resume / LEDGER)
         report.say(f"sft: resuming from {resume.name}")
     trainer.train(resume_from_checkpoint=str(resume) if resume else None)
-    return _publish(run, trainer, tokenizer, consumed, report)
+    return _publish(run, trainer, model, tokenizer, consumed, report)
 
 
 def _start(run: SftRun, trajectories: Sequence[Trajectory], signatures: dict[str, str]) -> tuple[Any, Tokenizer]:
@@ -165,7 +173,7 @@ def _start(run: SftRun, trajectories: Sequence[Trajectory], signatures: dict[str
 def _trainer(
     run: SftRun, model: Any, tokenizer: Tokenizer, data: Dataset, consumed: ConsumedRows, report: Reporter
 ) -> LedgerTrainer:
-    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>")
+    wrapped = wrapped_tokenizer(tokenizer)
     trainer = LedgerTrainer(
         model=model,
         args=_settings(run),
@@ -211,7 +219,7 @@ def _settings(run: SftRun) -> SFTConfig:
 
 
 def _publish(
-    run: SftRun, trainer: LedgerTrainer, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter
+    run: SftRun, trainer: LedgerTrainer, model: Any, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter
 ) -> Path:
     settings = run.model_dump(mode="json", exclude={"output", "trajectories", "threads", "save_every", "init"})
     parent = "scratch" if run.init == "scratch" else read_manifest(Path(run.init))["version"]
@@ -220,7 +228,8 @@ def _publish(
     manifest = {"kind": "sft", "version": version, "parent": parent, "consumed": consumed.digest, "settings": settings}
 
     def write(folder: Path) -> None:
-        trainer.model.save_pretrained(folder)
+        """Fill the scratch folder."""
+        model.save_pretrained(folder)
         save_tokenizer(tokenizer, folder)
         consumed.seal(folder / LEDGER)
         save_history(folder, trainer.state.log_history)

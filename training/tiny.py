@@ -248,3 +248,11 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
         "clean_up_tokenization_spaces": False,
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
+
+
+def wrapped_tokenizer(tokenizer: Tokenizer) -> Any:
+    """The tokenizer as transformers and TRL want it."""
+    from transformers import PreTrainedTokenizerFast
+
+    kinds: Any = PreTrainedTokenizerFast
+    return kinds(tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token=PAD)

@@ -130,7 +130,7 @@ def _expected_region(mean: float) -> str:
 
 
 def rl_queue(frontier: pl.DataFrame, tasks: Sequence[Task]) -> pl.DataFrame:
-    """The RL training queue: every training task, weighted by the variance that its attempts can be expected to show."""
+    """The RL training queue: every training task, weighted by the variance its attempts can be expected to show."""
     weights = dict(frontier.select("task_id", "variance").iter_rows())
     chosen = [t for t in sorted(tasks, key=lambda t: t.task_id) if t.task_id in weights]
     return pl.DataFrame(

@@ -21,8 +21,54 @@ from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordin
 GROUND_MODES = ("driving", "walking", "bicycling", "transit")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _FUNCTION_WORDS = frozenset(
-    ["a", "an", "the", "is", "are", "was", "be", "it", "i", "me", "my", "we", "you", "to", "of", "in", "on", "at", "for", "from", "by", "and", "or", "so", "as", "do", "does", "will", "would", "can", "could"]
-    + ["what", "which", "how", "where", "when", "there", "this", "that", "please", "s", "re", "m", "ll", "ve", "d"]
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "be",
+        "it",
+        "i",
+        "me",
+        "my",
+        "we",
+        "you",
+        "to",
+        "of",
+        "in",
+        "on",
+        "at",
+        "for",
+        "from",
+        "by",
+        "and",
+        "or",
+        "so",
+        "as",
+        "do",
+        "does",
+        "will",
+        "would",
+        "can",
+        "could",
+        "what",
+        "which",
+        "how",
+        "where",
+        "when",
+        "there",
+        "this",
+        "that",
+        "please",
+        "s",
+        "re",
+        "m",
+        "ll",
+        "ve",
+        "d",
+    ]
 )
 
 

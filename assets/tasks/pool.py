@@ -33,9 +33,10 @@ def labelled_queries(queries: pl.DataFrame, labels: pl.DataFrame) -> list[Labell
         labels: query_id, primary, secondary, difficulty, constraints.
     """
     joined = queries.join(labels, on="query_id", how="inner").sort("query_id")
-    columns = ("query_id", "text", "language", "primary", "secondary", "difficulty", "constraints")
+    names = ("query_id", "text", "language", "primary", "secondary", "difficulty")
     return [
-        LabelledQuery(*row[:-1], Constraints.model_validate_json(row[-1])) for row in joined.select(columns).iter_rows()
+        LabelledQuery(**{n: row[n] for n in names}, constraints=Constraints.model_validate_json(row["constraints"]))
+        for row in joined.iter_rows(named=True)
     ]
 
 

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from environments.seeds import stable_hash
 from environments.task import Task
-from environments.worlds.atlas.families import FAMILIES, date_argument, plan_of
+from environments.worlds.atlas.families import FAMILIES, plan_of
+from environments.worlds.atlas.plans import date_argument
 from environments.worlds.atlas.tasks import draw_slots, invented_place, make_task, offered_tools_for, without_tool
 
 MONTH_DAY = re.compile(r"June \d{1,2}")

@@ -106,6 +106,7 @@ def _synthesise(
     told = {"last": 0}
 
     def progress(done: int, total: int) -> None:
+        """A line for every tenth."""
         if done * 10 // max(1, total) > told["last"]:
             told["last"] = done * 10 // max(1, total)
             context.log.info("%s: %d of %d attempts", table, done, total)

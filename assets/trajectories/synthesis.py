@@ -67,6 +67,7 @@ def synthesise(
         before = done
 
         def told(part: int, _: int, before: int = before) -> None:
+            """Progress over all budgets."""
             progress(before + part, total)
 
         frames.append(

@@ -6,15 +6,26 @@ Refusal tasks stand beside a solvable twin: the same request with its origin, it
 import random
 import re
 from collections.abc import Mapping
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from environments.seeds import stable_hash
 from environments.task import Goal, Split, Task
-from environments.worlds.atlas.data_model import PLACE_KINDS, City, neighbours, speakable
-from environments.worlds.atlas.families import FAMILIES, Plan, Slots, plan_of
-from environments.worlds.atlas.geography import SKIES, weather
+from environments.worlds.atlas.data_model import (
+    HORIZON_DAYS,
+    PLACE_KINDS,
+    TODAY,
+    City,
+    fold,
+    gazetteer,
+    neighbours,
+    speakable,
+)
+from environments.worlds.atlas.families import FAMILIES, plan_of
+from environments.worlds.atlas.geography import SKIES, resolve_date, weather
+from environments.worlds.atlas.plans import Plan, Slots, date_argument
 from environments.worlds.atlas.world import AtlasWorld
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
@@ -139,12 +150,6 @@ def draw_slots(family: str, split: Split, rng: random.Random) -> dict[str, str]:
 
 def _believed_sky(city: City, phrase: str, rng: random.Random) -> str:
     """What the user believes of the sky in `city`: true half of the time."""
-    from datetime import date
-
-    from environments.worlds.atlas.data_model import HORIZON_DAYS, TODAY
-    from environments.worlds.atlas.families import date_argument
-    from environments.worlds.atlas.geography import resolve_date
-
     day = resolve_date(date_argument(phrase), date.fromisoformat(TODAY), HORIZON_DAYS)
     if day is not None and rng.random() < 0.5:
         return weather(city, day)[0]
@@ -168,8 +173,6 @@ def date_phrase(day: int, rng: random.Random) -> str:
 
 def invented_place(rng: random.Random) -> str:
     """A name that no city bears: two syllables of real names put together."""
-    from environments.worlds.atlas.data_model import fold, gazetteer
-
     while True:
         head, tail = rng.choice(speakable()).name, rng.choice(speakable()).name
         made = (head[: rng.randint(3, 4)] + tail[-rng.randint(3, 4) :].lower()).replace(" ", "")
