@@ -22,8 +22,9 @@ import polars as pl
 from assets.queries.noise import careless, vary, with_personal
 from environments.seeds import stable_hash
 from environments.worlds.atlas.data_model import PLACE_KINDS, City, neighbours, speakable
-from environments.worlds.atlas.families import FAMILIES, MODE_OF_PHRASE
+from environments.worlds.atlas.families import FAMILIES
 from environments.worlds.atlas.geography import SKIES
+from environments.worlds.atlas.plans import MODE_OF_PHRASE
 from environments.worlds.atlas.tasks import date_phrase, say, wordings
 
 FAMILY_SHARES: Final[Mapping[str, float]] = {
