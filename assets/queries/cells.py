@@ -146,7 +146,7 @@ def _decoded(cells: pa.Array) -> tuple[pl.Series, pl.Series]:
         return pl.Series(pl.from_arrow(checked)), pl.Series([False] * len(cells), dtype=pl.Boolean)
     except pa.ArrowInvalid:
         texts = [_text_or_none(cell) for cell in plain.cast(pa.large_binary()).to_pylist()]
-        given = pl.Series([v is not None for v in plain.is_valid().to_pylist()], dtype=pl.Boolean)
+        given = pl.Series(plain.is_valid().to_pylist(), dtype=pl.Boolean)
         series = pl.Series(texts, dtype=pl.String)
         return series, series.is_null() & given
 

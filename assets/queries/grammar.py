@@ -59,6 +59,7 @@ SECONDARY: Final[Mapping[str, str]] = {
     "warm_flight": FAMILIES["flight"].leaf,
 }
 TRUTH_COLUMNS: Final = ("family", "leaf", "secondary", "kind", "slots", "personal")
+_MODES: Final = ("by car", "by bike", "by public transport", "on foot")
 _CHINESE: Final[Mapping[str, str]] = {
     "by car": "开车",
     "on foot": "步行",
@@ -201,8 +202,7 @@ def _slots(family: str, chinese: bool, rng: random.Random) -> dict[str, str]:
     ends = [first, *rng.sample(near, 2)] if len(near) > 1 else [first, first, first]
     rng.shuffle(ends)
     slots = dict(zip("abc", (c.name for c in ends), strict=True))
-    modes = list(MODE_OF_PHRASE) if family == "place_route" else [m for m in MODE_OF_PHRASE if m != "on foot"]
-    slots["m"], slots["n"] = rng.sample(modes, 2)
+    slots["m"], slots["n"] = rng.sample(_MODES if family == "place_route" else _MODES[:3], 2)
     slots["d"], slots["k"], slots["s"] = (
         date_phrase(rng.randint(10, 25), rng),
         rng.choice(PLACE_KINDS),
