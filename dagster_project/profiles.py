@@ -46,10 +46,6 @@ class Profile(_Section):
     """File name without its ending."""
     description: str
     """One line for the reader."""
-    device: Literal["cpu", "cuda"] = "cpu"
-    """Where policies train and generate."""
-    policy: Literal["scratch", "smollm2", "local"] = "scratch"
-    """Where the first weights come from: a tiny model from nothing, SmolLM2-135M, or a Hugging Face folder."""
     trainer: TrainerSettings = TrainerSettings()
     """How training modules are started."""
     stages: Mapping[str, Mapping[str, Any]] = {}

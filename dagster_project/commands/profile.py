@@ -30,8 +30,6 @@ def show(name: str = typer.Argument("", help="A profile; the active one when non
 
         say(f"# profile {profile.name}: {profile.description}")
         say(f"home = {json.dumps(str(profiles.home()))}\nregistry = {json.dumps(profiles.shown_registry())}")
-        own = profile.model_dump(exclude={"name", "description", "stages", "trainer"})
-        say("\n".join(f"{key} = {json.dumps(value)}" for key, value in own.items()))
         _say_table("trainer", profile.trainer.model_dump())
         for stage in filter(declared.__contains__, map(keys.table_of, keys.PIPELINE)):
             _say_table(stage.replace("/", "."), declared[stage]().model_dump())
