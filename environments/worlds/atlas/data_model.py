@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from environments.seeds import stable_hash as stable_hash
 from environments.seeds import unit_hash as unit_hash
 
@@ -112,8 +115,21 @@ def speakable() -> tuple[City, ...]:
 def neighbours(name: str, count: int = 24) -> tuple[City, ...]:
     """The `count` speakable cities of the same split nearest to the city `name`, nearest first."""
     here = cities()[fold(name)]
-    others = [c for c in speakable() if c.split == here.split and c.name != here.name]
-    return tuple(sorted(others, key=lambda c: (distance_km(here, c), c.name))[:count])
+    others, points_N3 = _sphere(here.split)
+    order = np.argsort(-(points_N3 @ _unit_vector(here)), kind="stable")[: count + 1]
+    return tuple(others[i] for i in order if others[i].name != here.name)[:count]
+
+
+@cache
+def _sphere(split: Split) -> tuple[tuple[City, ...], NDArray[np.float64]]:
+    """The speakable cities of a split by name, with their places on the unit sphere."""
+    chosen = tuple(sorted((c for c in speakable() if c.split == split), key=lambda c: c.name))
+    return chosen, np.array([_unit_vector(c) for c in chosen])
+
+
+def _unit_vector(city: City) -> NDArray[np.float64]:
+    la, lo = math.radians(city.latitude), math.radians(city.longitude)
+    return np.array([math.cos(la) * math.cos(lo), math.cos(la) * math.sin(lo), math.sin(la)])
 
 
 @cache
