@@ -49,7 +49,10 @@ from training.trajectories import Trajectory, read_trajectories, signatures_of, 
 
 LEDGER = "consumed.json"
 IGNORED = -100
+_WORD = re.compile(r"\b[a-z]+\b")
 _MONTH = re.compile(r"\b\d{4}-\d{2}-")
+_LEARNED_FROM = 6000
+"""Trajectories that merges are learned from."""
 _FEW = 2
 """JSON pieces seen less often than this get no token of their own."""
 
@@ -74,10 +77,18 @@ def tokenizer_for(trajectories: Sequence[Trajectory], signatures: dict[str, str]
     )
     kept = [p for p, count in pieces.items() for _ in range(count) if count >= _FEW]
     words = [*signatures.values(), "; ", *(f"{s}; " for s in signatures.values())]
-    texts = words_of(trajectories)
+    texts = words_of(trajectories[:_LEARNED_FROM])
     months = Counter(m for text in texts for m in _MONTH.findall(text))
     words += [month for month, count in sorted(months.items()) if count >= _FEW]
-    return build_tokenizer(texts, kept, words, size=size)
+    return build_tokenizer(texts, kept, words, common=common_words(trajectories), size=size)
+
+
+def common_words(trajectories: Sequence[Trajectory]) -> list[str]:
+    """Lower-case words that many requests or answers use and no call passes on: words of the language, not entities."""
+    said = Counter(w for t in trajectories for w in set(_WORD.findall(f"{t.instruction} {t.answer}")))
+    passed = {str(v).lower() for t in trajectories for s in t.steps for v in s.call.arguments.values()}
+    enough = max(_FEW, len(trajectories) // 2000)
+    return sorted(w for w, count in said.items() if count >= enough and w not in passed)
 
 
 def dataset_of(trajectories: Sequence[Trajectory], tokenizer: Tokenizer, signatures: dict[str, str]) -> Dataset:

@@ -31,7 +31,7 @@ from training.chat import (
     USER_OPEN,
 )
 
-_WORDS = Regex(r" ?[a-z_]+|[A-Z][a-z]+|[A-Z]+|\d{1,2}|\s|[^\sA-Za-z\d]")
+_OTHER = r"[a-z_]+|[A-Z][a-z]+|[A-Z]+|\d{1,2}|\s|[^\sA-Za-z\d]"
 _HOLE = "\x00"
 _MEANING = 0.7
 """Weight of pretrained word vectors in a word's first embedding; the rest of its length is random."""
@@ -60,22 +60,25 @@ def call_pieces(name: str, arguments: dict[str, Any]) -> list[str]:
     return [f'{CALL_OPEN}{name}", "arguments": {inner[0]}', *inner[1:-1], inner[-1] + CALL_CLOSE]
 
 
-def build_tokenizer(texts: Iterable[str], pieces: Iterable[str], words: Iterable[str], *, size: int) -> Tokenizer:
+def build_tokenizer(
+    texts: Iterable[str], pieces: Iterable[str], words: Iterable[str], *, common: Iterable[str], size: int
+) -> Tokenizer:
     """Byte-level BPE in which entities are the same tokens in prose and in JSON.
 
-    Lower-case words carry their space and capitalised ones do not; numbers are cut into one- or two-digit tokens; fixed
-    pieces of JSON, chat marks and `words` (tool signatures) are tokens of their own.
+    Common words carry their space and nothing else does; numbers are cut into one- or two-digit tokens; fixed pieces of
+    JSON, chat marks and `words` (tool signatures) are tokens of their own.
 
     Args:
         texts: what to learn merges from.
         pieces: JSON pieces, from `json_pieces` and `call_pieces`.
         words: strings that become one token each.
+        common: lower-case words of prose that no tool takes as an argument.
         size: vocabulary before pieces and words are added.
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(_WORDS, behavior="isolated"),
+            pre_tokenizers.Split(Regex(_pattern(common)), behavior="isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -93,6 +96,12 @@ def build_tokenizer(texts: Iterable[str], pieces: Iterable[str], words: Iterable
     glue = [*marks, *words, *sorted(counted, key=lambda p: (-counted[p], p))]
     tokenizer.add_tokens([AddedToken(g, normalized=False) for g in dict.fromkeys(glue)])
     return tokenizer
+
+
+def _pattern(common: Iterable[str]) -> str:
+    """Cut text into common words with their space, other words, capitalised words, numbers and single marks."""
+    listed = "|".join(sorted(map(re.escape, common), key=lambda w: (-len(w), w)))
+    return rf" ?(?:{listed})(?![a-z_])|{_OTHER}" if listed else _OTHER
 
 
 def build_model(vocabulary: int, *, hidden: int, layers: int, heads: int, positions: int = 1024) -> Any:

@@ -51,7 +51,7 @@ def _spans(text: str, value: str) -> list[re.Match[str]]:
 def _variant(original: Slotted, rng: random.Random) -> Slotted | None:
     task, slots = original
     drawn = draw_slots(task.family, task.split, rng)
-    fresh = {**slots, **{k: drawn[k] for k in slots if k in "abck"}}
+    fresh = {**slots, **{k: _in_case_of(slots[k], drawn[k]) for k in slots if k in "abck"}}
     text = task.instruction
     if day := _other_day(text, slots, rng):
         text, fresh["d"] = day
@@ -65,6 +65,13 @@ def _variant(original: Slotted, rng: random.Random) -> Slotted | None:
         return None
     tools = offered_tools_for({c.name for c in plan.calls}, seed=(text, rng.random()))
     return Slotted(make_task(task.family, fresh, text, plan, tools, **_kept(task)), fresh)
+
+
+def _in_case_of(old: str, new: str) -> str:
+    """`new` in lower or upper case, if that is how the user wrote `old`."""
+    if old.islower():
+        return new.lower()
+    return new.upper() if old.isupper() and len(old) > 1 else new
 
 
 def _kept(task: Task) -> dict[str, object]:
