@@ -24,7 +24,6 @@ from environments.seeds import stable_hash
 from environments.worlds.atlas.data_model import PLACE_KINDS, City, neighbours, speakable
 from environments.worlds.atlas.families import FAMILIES
 from environments.worlds.atlas.geography import SKIES
-from environments.worlds.atlas.plans import MODE_OF_PHRASE
 from environments.worlds.atlas.tasks import date_phrase, say, wordings
 
 FAMILY_SHARES: Final[Mapping[str, float]] = {
@@ -51,6 +50,8 @@ REPEAT_SHARE, NEAR_COPY_SHARE, FOLLOW_UP_SHARE, NOISE_SHARE, PERSONAL_SHARE = 0.
 HEAD_SHARE: Final = 0.01
 """Size of the head of popular queries, as a share of the lines."""
 LINES_PER_USER: Final = 12
+NEAR: Final = 16
+"""Cities of one query are among so many neighbours of the first."""
 LAST_DAY: Final = datetime(2026, 6, 10, tzinfo=UTC).replace(tzinfo=None)
 DAYS: Final = 30
 SECONDARY: Final[Mapping[str, str]] = {
@@ -272,7 +273,7 @@ def _city(chinese: bool, rng: random.Random) -> City:
 
 @cache
 def _near(name: str, chinese: bool) -> list[City]:
-    return [c for c in neighbours(name, 60) if c.zh or not chinese]
+    return [c for c in neighbours(name, 60) if c.zh or not chinese][:NEAR]
 
 
 @cache

@@ -88,6 +88,8 @@ _PHONES: Final = tuple(
 )
 _CUED_PHONE: Final = _shape(r"\(?[0-9](?:[\s\-.()/]{0,2}[0-9]){5,14}")
 _NUMBER: Final = re.compile(r"(?<![0-9])(?<![0-9]\.)(?:[+(]{1,2}\s?)?[0-9]+")
+_LONG: Final = re.compile(r"[+(]{0,2}[\s]?[0-9](?:[\s\-.()/]{0,2}[0-9]){5}")
+"""Shorter runs of digits are nobody's."""
 _SPELLED_PHONE: Final = re.compile("[零〇一二三四五六七八九幺]{11}(?![零〇一二三四五六七八九幺])")
 _WORD: Final = r"[A-Za-zÀ-ɏ0-9._%+'-]+"
 _MAIL: Final = re.compile(
@@ -115,9 +117,12 @@ _ZH_STREET: Final = re.compile(
 def find(text: str) -> list[Span]:
     """Every piece of personal data in `text`, in order, none overlapping another."""
     plain = text.translate(_PLAIN)
-    found = [Span(*m.span(), "email") for m in _MAIL.finditer(plain)]
-    found += [Span(*m.span(), "address") for shape in (_STREET, _ZH_STREET) for m in shape.finditer(plain)]
-    found += [Span(*m.span(), "phone") for m in _SPELLED_PHONE.finditer(plain)]
+    found = [Span(*m.span(), "address") for m in _STREET.finditer(plain)]
+    if "@" in plain or "dot" in plain.lower():
+        found += [Span(*m.span(), "email") for m in _MAIL.finditer(plain)]
+    if not plain.isascii():
+        found += [Span(*m.span(), "address") for m in _ZH_STREET.finditer(plain)]
+        found += [Span(*m.span(), "phone") for m in _SPELLED_PHONE.finditer(plain)]
     return _apart([*found, *_numbers(plain)])
 
 
@@ -141,6 +146,8 @@ def _numbers(plain: str) -> Iterator[Span]:
 
 def _number_at(plain: str, group: re.Match[str]) -> Span | None:
     """What starts at this group of digits: a span of personal data, one without kind that stays, or nothing."""
+    if not _LONG.match(plain, group.start()):
+        return None
     digit = next(i for i in range(*group.span()) if plain[i].isdigit())
     before = plain[max(0, group.start() - 40) : group.start()]
     cued = bool(_CUE.search(before))
