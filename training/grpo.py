@@ -199,7 +199,7 @@ def _settings(run: GrpoRun) -> GRPOConfig:
         importance_sampling_level=run.importance_sampling,
         use_cpu=not torch.cuda.is_available(),
         bf16=run.precision == "bf16",
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         save_steps=run.save_every,
         save_total_limit=2,
         logging_steps=1,

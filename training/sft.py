@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,14 @@ import torch
 from datasets import Dataset
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.utils.data import Sampler
 from transformers import AutoModelForCausalLM, TrainerCallback
+from transformers.trainer_pt_utils import get_length_grouped_indices
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
 from environments.episode import Tokens
+from environments.seeds import stable_hash
 from environments.worlds.catalogue import world_maker
 from training.checkpoint import (
     STATE,
@@ -124,10 +127,37 @@ def collate(examples: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {**padded, "attention_mask": mask, "rows": [e["row"] for e in examples]}
 
 
+class EpochOrder(Sampler[int]):
+    """Rows of about one length together, in an order that follows from seed and epoch alone.
+
+    The sampler that transformers brings draws from the global generator, whose state at the start of a resumed epoch is
+    another one: rows would be served twice and others never.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
+        self.lengths, self.batch, self.seed, self.epoch = list(lengths), batch, seed, 0
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        draw = torch.Generator().manual_seed(stable_hash("epoch", self.seed, self.epoch) % 2**63)
+        order: list[int] = get_length_grouped_indices(self.lengths, self.batch, generator=draw)  # type: ignore[no-untyped-call]
+        return iter(order)
+
+    def set_epoch(self, epoch: int) -> None:
+        """The trainer says which epoch comes next, also after a resume."""
+        self.epoch = epoch
+
+
 class LedgerTrainer(SFTTrainer):
-    """TRL's trainer, recording the rows of each step once it has been taken."""
+    """TRL's trainer, serving rows in a repeatable order and recording those of each step once it has been taken."""
 
     consumed: ConsumedRows
+    order: EpochOrder
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> EpochOrder:
+        return self.order
 
     def training_step(self, model: Any, inputs: dict[str, Any], num_items_in_batch: Any = None) -> Tensor:
         """One step; its rows go to the ledger."""
@@ -193,7 +223,7 @@ def _trainer(
         processing_class=wrapped,
         callbacks=[SealStates(consumed, report, "sft steps")],
     )
-    trainer.consumed = consumed
+    trainer.consumed, trainer.order = consumed, EpochOrder(data["length"], run.batch, run.seed)
     return trainer
 
 
@@ -210,14 +240,12 @@ def _settings(run: SftRun) -> SFTConfig:
         weight_decay=run.weight_decay,
         adam_beta2=0.95,
         max_grad_norm=1.0,
-        train_sampling_strategy="group_by_length",
-        length_column_name="length",
         dataset_kwargs={"skip_prepare_dataset": True},
         remove_unused_columns=False,
         max_length=None,
         bf16=run.precision == "bf16",
         use_cpu=not torch.cuda.is_available(),
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         save_steps=run.save_every,
         save_total_limit=2,
         logging_steps=20,
