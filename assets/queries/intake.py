@@ -3,7 +3,7 @@
 Between `readers.py` and the table `queries/raw_queries`. The id is the hash of the row's content as stored, and its
 number among equal rows: the same rows in other files, or in another order, have the same ids.
 
-Source: pipeline stage 1 and law 9; why the scrubbed content is hashed: docs/decisions/personal-data.md.
+Source: pipeline stage 1 and law 9; why the scrubbed content is hashed: docs/decisions/0020-personal-data.md.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Personal data out of free text before anything is stored: each value gives way to a typed mark, only counts are kept.
 
 A vectorised look picks the few texts that could hold something (`_WORTH_READING`); only those are read. Why the shapes
-are our own and not a library's: docs/decisions/personal-data.md.
+are our own and not a library's: docs/decisions/0020-personal-data.md.
 
 Source: pipeline stage 1.
 """
