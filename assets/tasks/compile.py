@@ -210,6 +210,7 @@ def shape_of(constraints: Constraints, primary: str, secondary: str | None) -> S
         ("train", "train" in wants, ("origin", "destination", "date")),
         ("route", True, ("origin", "destination", "mode")),
         ("premise", True, ("sky", "location", "date")),
+        ("premise", True, ("sky", "location")),
         ("weather", weather, ("location", "date")),
         ("weather", weather, ("location",)),
     ):
@@ -222,6 +223,10 @@ _SLOT = {
     "origin": "a", "destination": "b", "location": "c", "option": "a", "other": "b", "date": "d", "mode": "m",
     "other_mode": "n", "kind": "k", "budget": "p", "sky": "s",
 }  # fmt: skip
+
+
+_MEANS_TODAY = (("location",), ("sky", "location"))
+"""Weather asked for without a day is today's."""
 
 
 class _Slots:
@@ -259,11 +264,7 @@ class _Slots:
                 "b": self.filled["other"],
                 "d": self.filled["date"],
             }
-        return slots if "date" in names or not _needs_date(names) else {**slots, "d": "today"}
-
-
-def _needs_date(names: tuple[str, ...]) -> bool:
-    return names == ("location",)
+        return {**slots, "d": "today"} if names in _MEANS_TODAY else slots
 
 
 def date_slot(text: str, value: str) -> str:

@@ -133,7 +133,7 @@ def draw_slots(family: str, split: Split, rng: random.Random) -> dict[str, str]:
     """Slots that make sense together: near cities of one split, a date in the horizon, modes that reach."""
     pool = _cities(split)
     first = rng.choice(pool)
-    near = neighbours(first.name, 60)
+    near = neighbours(first.name, 60 if split == "train" else 16)
     if family in ("route", "faster"):
         near = near[:8]
     second, third = rng.sample(near, 2)

@@ -1,0 +1,194 @@
+"""Does the loop give a better policy? Three policies on hidden tasks over several seeds, beside equal-compute SFT.
+
+    LOOPWRIGHT_HOME=... python tests/bench/loop.py [--seeds 0 1 2]
+
+Needs a home in which the factory has run once: its admitted tasks are the training data of every seed. Each seed gets a lake
+and registry of its own, in which the same assets are materialized with that seed; the arm `more_sft` goes on with SFT from
+the boundary policy, on new verified trajectories, for as many CPU seconds as RL took.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+COMMAND = "make bench-loop"
+BASE = ("tasks/admitted_tasks",)
+LINE = (
+    "trajectories/seed_trajectories", "sft/seed_policy", "frontier/seed_probes", "frontier/regions",
+    "trajectories/adaptive_trajectories", "sft/boundary_policy", "frontier/boundary_probes", "policy/rl_policy",
+    "benchmarks/results",
+)  # fmt: skip
+SEEDED = [t for t in LINE if t != "frontier/regions"]
+
+
+def children_s() -> float:
+    """CPU seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class Line:
+    """One seed's lake, with the assets after admission."""
+
+    def __init__(self, home: Path, folder: Path, seed: int) -> None:
+        from dagster_project import profiles
+        from dagster_project.definitions import defs
+        from resources.lake import Lake
+        from resources.registry import Registry
+        from resources.trainer import Trainer
+
+        self.seed, self.folder = seed, folder
+        self.lake = Lake(root=str(folder / "lake"))
+        for table in BASE:
+            target = self.lake.path(table)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(Lake(root=str(home / "lake")).path(table), target)
+        trainer = Trainer(**profiles.active().trainer.model_dump())
+        self.resources = {
+            "lake": self.lake,
+            "registry": Registry(url=f"sqlite:///{folder}/registry.db"),
+            "trainer": trainer,
+        }
+        self.defs = defs
+
+    def run(self) -> dict[str, float]:
+        """Materialize the line; returns CPU seconds of the training processes by asset."""
+        spent = {}
+        for table in LINE:
+            before = children_s()
+            name = table.replace("/", "__")
+            config = {"ops": {name: {"config": {"seed": self.seed}}}} if table in SEEDED else {}
+            assets = [a for a in self.defs.assets or [] if dg.AssetKey(table.split("/")) in a.keys]  # type: ignore[union-attr]
+            done = dg.materialize(assets, resources=self.resources, run_config=config, raise_on_error=True)
+            assert done.success
+            spent[table] = children_s() - before
+            print(f"seed {self.seed}: {table} {spent[table]:.0f} cpu-s", flush=True)
+        return spent
+
+
+def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
+    """SFT from the boundary policy on every training task's trajectories for about `cpu_s`; its model, version and cost."""
+    import subprocess
+
+    from assets.tasks.pool import tasks_of
+    from assets.trajectories.synthesis import synthesise
+    from environments.policies.scripted import NoisyTeacher
+    from environments.verifiers.outcome import OutcomeVerifier
+    from environments.world import WorldPool
+    from environments.worlds.catalogue import world_maker
+    from resources.checkpoints import read_checkpoint
+    from training.checkpoint import MODEL, read_manifest
+    from training.runs import SftRun
+
+    parent = read_checkpoint(line.lake, "sft/boundary_policy")
+    used = set(line.lake.read("trajectories/seed_trajectories")["task_id"])
+    every = tasks_of(line.lake.read("tasks/admitted_tasks").filter(pl.col("split") == "train"))
+    tasks = [t for t in every if t.task_id not in used] or every
+    pool, budgets = WorldPool(world_maker("atlas")), {t.task_id: 8 for t in tasks}
+    folder = line.folder / "more_sft"
+    found = synthesise(
+        tasks, budgets, NoisyTeacher(), pool, OutcomeVerifier(), folder / "teacher",
+        seed=100 + seed, batch=512, progress=lambda *_: None,
+    )  # fmt: skip
+    rows = line.lake.write("bench/more_sft", found.trajectories)
+    steps, rate, before = 60, None, children_s()
+    for part in ("rate", "arm"):
+        run = SftRun(
+            output=folder / part,
+            trajectories=rows,
+            init=str(parent.model),
+            steps=steps,
+            learning_rate=1.5e-3,
+            seed=seed,
+        )
+        started = children_s()
+        subprocess.run([sys.executable, "-m", "training.sft", str(run.write(folder / f"{part}.toml"))], check=True)
+        if rate is None:
+            rate = (children_s() - started) / steps
+            steps, before = max(60, round(cpu_s / rate)), children_s()
+    return folder / "arm" / MODEL, read_manifest(folder / "arm" / MODEL)["version"], children_s() - before
+
+
+def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
+    """Scores and gains of boundary, RL and the arm on the suites that `benchmarks/results` used."""
+    import subprocess
+
+    from assets.benchmarks.evaluation import choose_temperatures, judge, output_of
+    from environments.verifiers.outcome import OutcomeVerifier
+    from environments.world import WorldPool
+    from environments.worlds.catalogue import world_maker
+    from resources.checkpoints import read_checkpoint
+    from training.journal import read_segments
+    from training.runs import RolloutPlan, RolloutRun
+    from training.trajectories import read_tasks
+
+    models = {"more_sft": (model, version)}
+    for name, table in (("boundary", "sft/boundary_policy"), ("rl", "policy/rl_policy")):
+        checkpoint = read_checkpoint(line.lake, table)
+        models[name] = (checkpoint.model, checkpoint.version)
+
+    def play(suite: str, policy: str, temperature: float, k: int) -> pl.DataFrame:
+        output = output_of(line.folder / "arm_eval", suite, policy, temperature, k)
+        run = RolloutRun(
+            output=output, tasks=line.lake.path(f"benchmarks/suite_{suite}"), policy=models[policy][0],
+            version=models[policy][1], k=k, temperature=temperature, batch=config.batch, seed=config.seed,
+        )  # fmt: skip
+        plan = RolloutPlan(output=output, runs=[run.write(output / "run.toml")])
+        subprocess.run([sys.executable, "-m", "training.rollouts", str(plan.write(output / "plan.toml"))], check=True)
+        return read_segments(output / "episodes")
+
+    suites = {s: read_tasks(line.lake.path(f"benchmarks/suite_{s}")) for s in ("dev", "hidden")}
+    names = ["boundary", "more_sft", "rl"]
+    chosen = choose_temperatures(play, suites["dev"], names, config.temperatures, config.k)
+    pool = WorldPool(world_maker("atlas"))
+    hidden = {"hidden": suites["hidden"]}
+    return judge(play, hidden, chosen, [], pool, OutcomeVerifier(), config.k, config.greedy_k)
+
+
+def main() -> None:
+    """Run the seeds and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument("--home", type=Path, default=Path(os.environ.get("LOOPWRIGHT_HOME", ".loopwright")))
+    parser.add_argument("--arm", action=argparse.BooleanOptionalAction, default=True)
+    args = parser.parse_args()
+    home = args.home.absolute()
+    if not (home / "lake" / "tasks").exists():
+        raise SystemExit(f"{home} holds no admitted tasks: run `make demo` first, or name its state with --home")
+    for seed in args.seeds:
+        one_seed(home, seed, args.arm)
+    from tests.bench.loop_rows import write_rows
+
+    write_rows(home / "bench", args.seeds)
+
+
+def one_seed(home: Path, seed: int, arm: bool) -> None:
+    """One seed: the line, the arm, and their tables under `bench/seed-N`."""
+    from assets.benchmarks.assets import ResultsConfig
+    from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
+
+    folder = home / "bench" / f"seed-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    line = Line(home, folder, seed)
+    spent = line.run()
+    pl.DataFrame({"asset": list(spent), "cpu_s": list(spent.values())}).write_parquet(folder / "cpu.parquet")
+    if not arm:
+        return
+    model, version, cost = more_sft(line, spent["policy/rl_policy"], seed)
+    print(f"seed {seed}: more_sft {cost:.0f} cpu-s against RL's {spent['policy/rl_policy']:.0f}", flush=True)
+    judged = judge_with_arm(line, model, version, ResultsConfig(seed=seed))
+    pl.DataFrame(judged.scores, schema=SCORE_SCHEMA).write_parquet(folder / "arm_scores.parquet")
+    pl.DataFrame(judged.gains, schema=GAIN_SCHEMA).write_parquet(folder / "arm_gains.parquet")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The line on a log nobody generated: CLINC150 and SNIPS as raw queries, from the log to a policy and its score.
+
+    LOOPWRIGHT_CORPORA=... python tests/bench/real.py [--home FOLDER]
+
+Prints, for a reader, forty of the real queries that became tasks and the rules that stood against the others. Half of the
+queries are held out by hash; variants of the other half (the user's wording with other cities and days) are what the policy
+learns from. `QUICK=1` stops after the tasks.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+COMMAND = "make bench-real"
+IN_SCOPE = frozenset(
+    """weather distance directions book_flight travel_suggestion restaurant_suggestion restaurant_reviews book_hotel
+    flight_status traffic international_visa travel_alert travel_notification timezone carry_on plug_type vaccines
+    exchange_rate international_fees lost_luggage car_rental uber gas translate how_busy meal_suggestion
+    accept_reservations restaurant_reservation confirm_reservation cancel_reservation""".split()
+)
+"""CLINC intents of its travel, auto-and-commute and dining domains, and weather: what a travel assistant is asked."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "tasks/compiled_tasks": {"copies": 40, "held_out_share": 0.5, "irrelevant": 400},
+}
+
+
+def write_log(corpora: Path, path: Path) -> None:
+    """One JSONL of every CLINC and SNIPS query; PlayMusic keeps its Latin-1 bytes."""
+    with path.open("wb") as out:
+        parts = json.loads((corpora / "queries/clinc150/data_full.json").read_text(encoding="utf-8"))
+        for rows in parts.values():
+            for text, _ in rows:
+                out.write(json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n")
+        for file in sorted((corpora / "queries/snips").glob("*.json")):
+            encoding = "latin-1" if file.stem == "PlayMusic" else "utf-8"
+            for rows in json.loads(file.read_text(encoding=encoding)).values():
+                for row in rows:
+                    text = "".join(part["text"] for part in row["data"])
+                    out.write(json.dumps({"text": text}, ensure_ascii=False).encode(encoding) + b"\n")
+
+
+def irrelevance(lake: Any, corpora: Path) -> dict[str, float]:
+    """Precision and recall of the irrelevance set against CLINC's intents; SNIPS rows are left out, they have no domain."""
+    parts = json.loads((corpora / "queries/clinc150/data_full.json").read_text(encoding="utf-8"))
+    wanted: dict[str, bool] = {}
+    for rows in parts.values():
+        for text, intent in rows:
+            wanted[text] = intent not in IN_SCOPE
+    queries = lake.read("queries/distinct_queries").select("query_id", "text")
+    labelled = lake.read("labels/query_labels").join(queries, on="query_id").select("text", "difficulty")
+    known = [(wanted[t], d <= 0) for t, d in labelled.iter_rows() if t in wanted]
+    hit = sum(truth and said for truth, said in known)
+    said, truths = sum(s for _, s in known), sum(t for t, _ in known)
+    return {"rows": len(known), "precision": hit / max(1, said), "recall": hit / max(1, truths)}
+
+
+def run(home: Path, log: Path, until: str | None) -> Any:
+    """Materialize the factory on the log; returns its lake."""
+    import dagster as dg
+
+    from assets import keys
+    from dagster_project import profiles
+    from dagster_project.definitions import defs
+    from resources.lake import Lake
+    from resources.registry import Registry
+    from resources.trainer import Trainer
+
+    lake = Lake(root=str(home / "lake"))
+    trainer = Trainer(**profiles.active().trainer.model_dump())
+    resources = {"lake": lake, "registry": Registry(url=f"sqlite:///{home}/registry.db"), "trainer": trainer}
+    settings = {**SETTINGS, "queries/raw_queries": {"logs": str(log), "column": "text"}}
+    for key in keys.PIPELINE:
+        table = keys.table_of(key)
+        config = {"ops": {table.replace("/", "__"): {"config": settings[table]}}} if table in settings else {}
+        started = time.monotonic()
+        wanted = [a for a in defs.assets or [] if key in a.keys]  # type: ignore[union-attr]
+        dg.materialize(wanted, resources=resources, run_config=config)
+        print(f"{table}: {time.monotonic() - started:.0f} s", flush=True)
+        if table == until:
+            break
+    return lake
+
+
+def show_tasks(lake: Any) -> dict[str, int]:
+    """Print forty real queries that compiled, and why the others did not; returns counts."""
+    tasks = lake.read("tasks/admitted_tasks")
+    real = tasks.filter((pl.col("origin") == "query") & (pl.col("family") != "out_of_scope"))
+    for row in real.sort("task_id").head(40).iter_rows(named=True):
+        print(f"  {row['split']:6} {row['family']:14} {row['instruction']}")
+    rules = dict(lake.read("tasks/not_compiled")["rule"].value_counts().sort("count", descending=True).iter_rows())
+    print("not compiled:", rules)
+    return {"compiled": len(real), "held_out": int((real["split"] == "hidden").sum()), "tasks": len(tasks), **rules}
+
+
+def main() -> None:
+    """Run the line and publish the rows."""
+    from tests.bench.table import publish, row
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--home", type=Path, default=None)
+    parser.add_argument("--quick", action="store_true", default=bool(os.environ.get("QUICK")))
+    args = parser.parse_args()
+    if not os.environ.get("LOOPWRIGHT_CORPORA"):
+        raise SystemExit("set LOOPWRIGHT_CORPORA to the folder that holds queries/clinc150 and queries/snips")
+    corpora = Path(os.environ["LOOPWRIGHT_CORPORA"])
+    home = (args.home or Path(tempfile.mkdtemp(prefix="loopwright-real-"))).absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    write_log(corpora, home / "log.jsonl")
+    lake = run(home, home / "log.jsonl", "tasks/admitted_tasks" if args.quick else "benchmarks/results")
+    found, caught = show_tasks(lake), irrelevance(lake, corpora)
+    rows = [
+        row("raw rows", float(len(lake.read("queries/raw_queries"))), "rows", command=COMMAND),
+        row("quarantined rows", float(len(lake.read("queries/quarantine"))), "rows", command=COMMAND),
+        row("distinct queries", float(len(lake.read("queries/distinct_queries"))), "rows", command=COMMAND),
+        row("candidate pool", float(len(lake.read("pool/candidate_pool"))), "rows", command=COMMAND),
+        *(row(f"irrelevance {k} (CLINC)", float(v), "share", command=COMMAND) for k, v in caught.items()),
+        *(row(f"real queries: {k}", float(v), "queries", command=COMMAND) for k, v in found.items()),
+    ]
+    if not args.quick:
+        scores = lake.read("benchmarks/results").filter(pl.col("suite") == "log")
+        for s in scores.iter_rows(named=True):
+            text = f"{s['pass_1']:.3f} [{s['pass_1_low']:.3f}, {s['pass_1_high']:.3f}], {s['items']} items"
+            rows.append(row(f"{s['policy']} on held-out real queries, pass@1", text, "share of items", command=COMMAND))
+    publish("real", rows)
+
+
+if __name__ == "__main__":
+    main()
