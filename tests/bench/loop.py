@@ -2,9 +2,9 @@
 
     LOOPWRIGHT_HOME=... python tests/bench/loop.py [--seeds 0 1 2]
 
-Needs a home in which the factory has run once: its admitted tasks are the training data of every seed. Each seed gets a lake
-and registry of its own, in which the same assets are materialized with that seed; the arm `more_sft` goes on with SFT from
-the boundary policy, on new verified trajectories, for as many CPU seconds as RL took.
+Needs a home in which the factory has run once: its admitted tasks are the training data of every seed. Each seed gets a
+lake and registry of its own, in which the same assets are materialized with that seed; the arm `more_sft` goes on with
+SFT from the boundary policy, on new verified trajectories, for as many CPU seconds as RL took.
 """
 
 import argparse
@@ -76,7 +76,7 @@ class Line:
 
 
 def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
-    """SFT from the boundary policy on every training task's trajectories for about `cpu_s`; its model, version and cost."""
+    """SFT from the boundary policy on new trajectories for about `cpu_s`; its model, version and cost."""
     import subprocess
 
     from assets.tasks.pool import tasks_of

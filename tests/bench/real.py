@@ -2,9 +2,9 @@
 
     LOOPWRIGHT_CORPORA=... python tests/bench/real.py [--home FOLDER]
 
-Prints, for a reader, forty of the real queries that became tasks and the rules that stood against the others. Half of the
-queries are held out by hash; variants of the other half (the user's wording with other cities and days) are what the policy
-learns from. `QUICK=1` stops after the tasks.
+Prints, for a reader, forty of the real queries that became tasks and the rules that stood against the others. Half of
+the queries are held out by hash; variants of the other half (the user's wording with other cities and days) are what the
+policy learns from. `QUICK=1` stops after the tasks.
 """
 
 import argparse
@@ -22,10 +22,38 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 COMMAND = "make bench-real"
 IN_SCOPE = frozenset(
-    """weather distance directions book_flight travel_suggestion restaurant_suggestion restaurant_reviews book_hotel
-    flight_status traffic international_visa travel_alert travel_notification timezone carry_on plug_type vaccines
-    exchange_rate international_fees lost_luggage car_rental uber gas translate how_busy meal_suggestion
-    accept_reservations restaurant_reservation confirm_reservation cancel_reservation""".split()
+    [
+        "weather",
+        "distance",
+        "directions",
+        "book_flight",
+        "travel_suggestion",
+        "restaurant_suggestion",
+        "restaurant_reviews",
+        "book_hotel",
+        "flight_status",
+        "traffic",
+        "international_visa",
+        "travel_alert",
+        "travel_notification",
+        "timezone",
+        "carry_on",
+        "plug_type",
+        "vaccines",
+        "exchange_rate",
+        "international_fees",
+        "lost_luggage",
+        "car_rental",
+        "uber",
+        "gas",
+        "translate",
+        "how_busy",
+        "meal_suggestion",
+        "accept_reservations",
+        "restaurant_reservation",
+        "confirm_reservation",
+        "cancel_reservation",
+    ]
 )
 """CLINC intents of its travel, auto-and-commute and dining domains, and weather: what a travel assistant is asked."""
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -49,7 +77,7 @@ def write_log(corpora: Path, path: Path) -> None:
 
 
 def irrelevance(lake: Any, corpora: Path) -> dict[str, float]:
-    """Precision and recall of the irrelevance set against CLINC's intents; SNIPS rows are left out, they have no domain."""
+    """Precision and recall of the irrelevance set against CLINC's intents; SNIPS rows have none and are left out."""
     parts = json.loads((corpora / "queries/clinc150/data_full.json").read_text(encoding="utf-8"))
     wanted: dict[str, bool] = {}
     for rows in parts.values():
