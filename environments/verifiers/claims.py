@@ -14,8 +14,24 @@ MODE_WORDS = ("driving", "walking", "bicycling", "transit")
 CHOICE_WORDS = ("flight", "train")
 VERDICT_WORDS = ("yes", "no")
 _WORDS = frozenset((*SKY_WORDS, *MODE_WORDS, *CHOICE_WORDS, *VERDICT_WORDS))
-_UNITS = {"euro": "euros", "euros": "euros", "eur": "euros", "degree": "degrees", "degrees": "degrees", "km": "km"}
-_UNITS |= {"minutes": "minutes", "minute": "minutes", "min": "minutes"}
+_SPELLINGS = {
+    "euros": "euro euros eur €",
+    "degrees": "degree degrees celsius c °",
+    "km": "km kilometre kilometres kilometer kilometers",
+    "minutes": "minute minutes min mins",
+    "dollars": "dollar dollars usd $",
+    "pounds": "pound pounds gbp £",
+    "yuan": "yuan cny yen jpy ¥",
+    "fahrenheit": "fahrenheit f",
+    "miles": "mile miles mi",
+    "metres": "metre metres meter meters m",
+    "hours": "hour hours hr hrs h",
+    "seconds": "second seconds sec s",
+    "days": "day days",
+}
+_UNITS = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling in spellings.split()}
+"""Units by spelling; the ones that no tool returns are here so that "152 dollars" is not taken for 152 euros."""
+_UNIT_WORDS = "|".join(sorted(filter(str.isalpha, _UNITS), key=len, reverse=True))
 _NOT_NAMES = frozenset(
     [
         "I",
@@ -45,11 +61,31 @@ _NOT_NAMES = frozenset(
         "There",
         "This",
         "That",
+        "Where",
+        "What",
+        "When",
+        "How",
+        "Why",
+        "Please",
+        "We",
+        "He",
+        "She",
+        "They",
+        "My",
+        "Our",
+        "But",
+        "With",
+        "Do",
+        "Can",
+        "Could",
+        "Would",
+        "Will",
     ]
 )
 _TOKEN = re.compile(
     r"(?P<code>\b[A-Z]{1,3}\d{1,4}\b)"
-    r"|(?P<number>(?<![\w.])-?\d+(?:\.\d+)?)(?![\w])(?:\s*(?P<unit>[A-Za-z]+))?"
+    r"|(?P<sign>[€$£¥]\s?)?(?P<number>(?<![\w.])-?\d++(?:\.\d++)?+)(?!(?:st|nd|rd|th)\b)"
+    rf"(?:\s*(?P<unit>(?i:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|{_UNIT_WORDS})\b|[€$£¥°]))?"
     r"|(?P<name>\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
     r"|(?P<word>\b[a-z]+\b)"
 )
@@ -79,17 +115,22 @@ def _claims_of(match: re.Match[str], answer: str) -> list[Claim]:
     if code := match["code"]:
         return [Claim("code", code, None, *span)]
     if number := match["number"]:
-        unit = _UNITS.get((match["unit"] or "").lower())
+        unit = _unit(match["sign"] or match["unit"])
         if unit is None and re.search(r"rat(ed|ing)\s*(of\s*)?$", answer[: match.start()], re.I):
             unit = "rating"
-        here = [Claim("number", number, unit, match.start(), match.start("number") + len(number))]
-        return here + _words(match["unit"] or "", match.start("unit"))
+        return [Claim("number", number, unit, *match.span("number"))]
     if name := match["name"]:
         words = [w for w in name.split() if w not in _NOT_NAMES]
         closed = [c for w in name.split() for c in _words(w.lower(), match.start())]
         named = words and not all(w.lower() in _WORDS for w in words)
         return ([Claim("name", " ".join(words), None, *span)] if named else []) + closed
     return _words(match["word"], match.start())
+
+
+def _unit(said: str | None) -> str | None:
+    """The unit spelled `said`: `degrees F` and `°F` are told by their last part."""
+    parts = re.split(r"[\s°]+", (said or "").strip().lower())
+    return _UNITS.get(parts[-1] or (said or "").strip())
 
 
 def _words(word: str, start: int) -> list[Claim]:

@@ -17,8 +17,8 @@ from environments.episode import Attempt, Scored
 from environments.task import Goal
 from environments.verifiers import claims as claims_module
 from environments.verifiers import veto as veto_module
-from environments.verifiers.claims import claims, states
-from environments.verifiers.veto import unsupported
+from environments.verifiers.claims import claims, same_value, states
+from environments.verifiers.veto import quoted, unsupported
 from environments.world import World
 
 REFUSALS = {
@@ -54,7 +54,9 @@ class OutcomeVerifier:
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
-        failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt.answer, goal)
+        failed = (
+            _refusal_failure(attempt) if goal.reason else _answer_failure(attempt.answer, goal, attempt.instruction)
+        )
         failed = failed or _state_failure(goal, world)
         vetoed = None if goal.reason and not failed else unsupported(attempt)
         if vetoed is not None:
@@ -69,13 +71,25 @@ def _zero(cause: str, evidence: str) -> Scored:
     return Scored(0.0, outcome=0.0, vetoed=False, cause=cause, evidence=evidence)
 
 
-def _answer_failure(answer: str, goal: Goal) -> tuple[str, str] | None:
+def _answer_failure(answer: str, goal: Goal, said: str) -> tuple[str, str] | None:
     if reasons := refusal_reasons(answer):
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
     if hedged := [f for f in goal.forbidden if states(answer, f)]:
         return "hedged", hedged[0].value
+    second = _second_number(answer, goal, said)
+    return ("hedged", second) if second else None
+
+
+def _second_number(answer: str, goal: Goal, said: str) -> str | None:
+    """A number beside the one asked for, in its unit or in none: two tries at one fact are a hedge."""
+    asked = [f for f in goal.required if f.kind == "number"]
+    units = {None, *(f.unit for f in asked)}
+    for claim in claims(answer) if asked else ():
+        rival = claim.kind == "number" and claim.unit in units and not any(same_value(claim, f) for f in asked)
+        if rival and not quoted(claim, answer, said):
+            return claim.value
     return None
 
 
@@ -92,8 +106,7 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
     errors = [o for o in met if o.get("error") == goal.evidence_error]
     if not errors:
         return "not_investigated", goal.evidence_error
-    named = [f.value for f in goal.required]
-    if missing := [v for v in named if v.casefold() not in answer.casefold()]:
+    if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]
     if any(c.kind != "name" for c in claims(answer)):
         return "claims_beside_refusal", answer

@@ -40,11 +40,10 @@ class Evidence:
 
 
 def evidence_of(steps: Sequence[Step]) -> Evidence:
-    """Collect what the tools returned; what the agent put into its own arguments is no evidence."""
+    """Collect what the tools returned; the agent's own arguments are no evidence, nor is an error that echoes them."""
     found = Evidence()
     for step in steps:
         if isinstance(step.observation, dict) and "error" in step.observation:
-            found.texts.update(str(v).casefold() for v in step.observation.values())
             continue
         found.searched.add(step.call.name)
         for key, value in _leaves(step.observation, ""):
@@ -87,8 +86,13 @@ def _number_supported(claim: Claim, answer: str, said: str, evidence: Evidence) 
             return True
         if claim.unit and value in set(evidence.derived(unit)):
             return True
-    quoted = re.search(r"\byour\s+$", answer[: claim.start]) is not None
-    return quoted and re.search(rf"(?<![\d.]){re.escape(claim.value)}(?![\d.])", said) is not None
+    return quoted(claim, answer, said)
+
+
+def quoted(claim: Claim, answer: str, said: str) -> bool:
+    """Whether a number is quoted back as the user's own: `your 300 euros`, of somebody who said 300."""
+    as_theirs = re.search(r"\byour\s+[€$£¥]?$", answer[: claim.start], re.I) is not None
+    return as_theirs and re.search(rf"(?<![\d.]){re.escape(claim.value)}(?!\d|\.\d)", said) is not None
 
 
 def _names(text: str, name: str) -> bool:
