@@ -40,8 +40,9 @@ def rollout(
             _advance(attempts[i], action, worlds[i])
         running = [i for i in running if attempts[i].ended is None]
     episodes = [_finish(a, w, verifier, key) for a, w in zip(attempts, worlds, strict=True)]
-    for world in worlds:
-        pool.give_back(world)
+    for episode, world in zip(episodes, worlds, strict=True):
+        if not isinstance(episode.verdict, NoResult):  # a session that broke is never lent again
+            pool.give_back(world)
     return episodes
 
 
