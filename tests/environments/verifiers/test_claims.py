@@ -1,0 +1,91 @@
+"""What an answer claims, by type: numbers with units, codes, names and closed-vocabulary words."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from environments.task import Fact
+from environments.verifiers.claims import claims, states
+
+
+def found(answer: str) -> list[tuple[str, str, str | None]]:
+    return [(c.kind, c.value, c.unit) for c in claims(answer)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("cloudy, 26 degrees.", [("word", "cloudy", None), ("number", "26", "degrees")]),
+        ("-4 degrees", [("number", "-4", "degrees")]),
+        ("1 degree", [("number", "1", "degrees")]),
+        ("26 °C or 26C", [("number", "26", "degrees"), ("number", "26", "degrees")]),
+        ("UA16 for 152 euros", [("code", "UA16", None), ("number", "152", "euros")]),
+        ("152 EUR", [("number", "152", "euros")]),
+        ("524 km, 358 min", [("number", "524", "km"), ("number", "358", "minutes")]),
+        ("Cobb Museum, rated 9.3.", [("name", "Cobb Museum", None), ("number", "9.3", "rating")]),
+        ("a rating of 9.3", [("number", "9.3", "rating")]),
+        ("The Cobb Museum", [("name", "Cobb Museum", None)]),
+        ("Yes, sunny", [("word", "yes", None), ("word", "sunny", None)]),
+        ("SUNNY", [("word", "sunny", None)]),
+        ("the train is cheaper", [("word", "train", None)]),
+        ("14-16 degrees", [("number", "14", None), ("number", "16", "degrees")]),
+        ("I cannot do that with these tools.", []),
+        ("", []),
+    ],
+)
+def test_claims_are_read_by_type(answer: str, expected: list[tuple[str, str, str | None]]) -> None:
+    assert found(answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "unit"),
+    [
+        ("152 dollars", "dollars"), ("$152", "dollars"), ("£152", "pounds"), ("152 pounds", "pounds"),
+        ("358 hours", "hours"), ("358 h", "hours"), ("524 miles", "miles"), ("524 m", "metres"),
+        ("26 degrees Fahrenheit", "fahrenheit"), ("26 °F", "fahrenheit"), ("26 F", "fahrenheit"),
+    ],
+)  # fmt: skip
+def test_a_unit_that_no_tool_returns_is_still_a_unit(answer: str, unit: str) -> None:
+    [(kind, _, claimed)] = [c for c in found(answer) if c[0] == "number"]
+    assert (kind, claimed) == ("number", unit)
+    for asked in ("euros", "minutes", "km", "degrees"):
+        value = "".join(filter(str.isdigit, answer))
+        assert not states(answer, Fact(kind="number", value=value, unit=asked))
+
+
+@pytest.mark.parametrize(
+    ("answer", "stated"),
+    [("4 degrees", True), ("4", True), ("4.0 degrees", True), ("41 degrees", False), ("14 degrees", False),
+     ("-4 degrees", False), ("4.5 degrees", False), ("4 euros", False), ("U4", False), ("24 or 4", True)],
+)  # fmt: skip
+def test_a_number_is_compared_as_a_number_with_its_unit(answer: str, stated: bool) -> None:
+    assert states(answer, Fact(kind="number", value="4", unit="degrees")) is stated
+
+
+@pytest.mark.parametrize(
+    ("answer", "stated"),
+    [("Rome, 20 degrees", True), ("rome", True), ("Romeville", False), ("in Rome.", True), ("Jerome", False)],
+)
+def test_a_name_is_compared_as_whole_words(answer: str, stated: bool) -> None:
+    assert states(answer, Fact(kind="name", value="Rome")) is stated
+
+
+def test_codes_and_words_are_compared_exactly() -> None:
+    assert states("UA16", Fact(kind="code", value="UA16"))
+    assert not states("UA160", Fact(kind="code", value="UA16"))
+    assert not states("ua16", Fact(kind="code", value="UA16"))
+    assert not states("unsunny", Fact(kind="word", value="sunny"))
+
+
+@given(st.text(max_size=80))
+def test_any_answer_can_be_read_and_spans_point_into_it(answer: str) -> None:
+    for claim in claims(answer):
+        assert 0 <= claim.start <= claim.end <= len(answer)
+
+
+@given(st.integers(-99, 9999), st.sampled_from(["euros", "degrees", "km", "minutes"]))
+def test_a_stated_number_is_found_in_any_sentence(value: int, unit: str) -> None:
+    fact = Fact(kind="number", value=str(value), unit=unit)
+    assert states(f"It is {value} {unit} from there.", fact)
+    assert not states(f"It is {value}1 {unit} from there.", fact)
+    assert not states(f"It is {value + 1} {unit} from there.", fact)
