@@ -54,9 +54,7 @@ class OutcomeVerifier:
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
-        failed = (
-            _refusal_failure(attempt) if goal.reason else _answer_failure(attempt.answer, goal, attempt.instruction)
-        )
+        failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
         failed = failed or _state_failure(goal, world)
         vetoed = None if goal.reason and not failed else unsupported(attempt)
         if vetoed is not None:
@@ -71,14 +69,15 @@ def _zero(cause: str, evidence: str) -> Scored:
     return Scored(0.0, outcome=0.0, vetoed=False, cause=cause, evidence=evidence)
 
 
-def _answer_failure(answer: str, goal: Goal, said: str) -> tuple[str, str] | None:
+def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
+    goal, answer = attempt.task.goal, attempt.answer or ""
     if reasons := refusal_reasons(answer):
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
     if hedged := [f for f in goal.forbidden if states(answer, f)]:
         return "hedged", hedged[0].value
-    second = _second_number(answer, goal, said)
+    second = _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
 
 
