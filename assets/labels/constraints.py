@@ -16,6 +16,7 @@ from assets.labels.amounts import budget_in, party_in
 from assets.labels.dates import Day, days_in
 from assets.labels.places import Mention, city_at, may_start_city
 from assets.labels.roles import Role, Sense, roles_of
+from assets.labels.spelling import respelled
 from assets.labels.unresolved import Regions, regions_of, unresolved_places
 from assets.labels.words import Hit, Words, cut, lexicon, phrases
 from environments.worlds.atlas.data_model import TODAY
@@ -107,7 +108,7 @@ class Reading(NamedTuple):
 
 def read(text: str, *, today: date = WORLD_DAY) -> Reading:
     """Cut `text` into words and find its phrases, cities and days."""
-    words = cut(text)
+    words = respelled(cut(text))
     hits, mentions = _walk(words)
     days = tuple(days_in(words, hits, today))
     taken = {i for day in days for i in range(day.start, day.stop)}

@@ -133,6 +133,17 @@ def _closed(words: Words, stop: int) -> bool:
 
 
 @cache
+def city_words() -> frozenset[str]:
+    """Every word that is part of a city's name."""
+    return frozenset(word for name in gazetteer() for word in cut(name).folded)
+
+
+def is_everyday(word: str) -> bool:
+    """Whether a folded word is known whole, in lower case, to the embedder's tokenizer."""
+    return word in _everyday()
+
+
+@cache
 def _names() -> Node[City]:
     root: Node[City] = Node()
     known = gazetteer()

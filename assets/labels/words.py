@@ -131,7 +131,7 @@ def read_yaml(name: str) -> dict[str, Any]:
 def phrases() -> Node[Meaning]:
     """The trie over every phrase of the lexicon."""
     listed: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for head, name, phrase in chain(_entries(), regions.entries()):
+    for head, name, phrase in chain(lexicon_entries(), regions.entries()):
         listed.setdefault(tuple(cut(phrase).folded), []).append((head, name))
     root: Node[Meaning] = Node()
     for words, said in listed.items():
@@ -143,10 +143,11 @@ def phrases() -> Node[Meaning]:
 @cache
 def lexicon_words() -> frozenset[str]:
     """Every word with which a phrase of the lexicon begins."""
-    return frozenset(cut(phrase).folded[0] for _, _, phrase in _entries())
+    return frozenset(cut(phrase).folded[0] for _, _, phrase in lexicon_entries())
 
 
-def _entries() -> Iterator[tuple[str, str, str]]:
+def lexicon_entries() -> Iterator[tuple[str, str, str]]:
+    """Every phrase of the lexicon: head, name, phrase."""
     for head, content in lexicon().items():
         if isinstance(content, list):
             yield from ((head, head, phrase) for phrase in content)

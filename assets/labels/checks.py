@@ -1,0 +1,46 @@
+"""What must hold of the labels before pools are cut by them."""
+
+import dagster as dg
+import polars as pl
+
+from assets import keys
+from assets.labels.rules import IRRELEVANT
+from resources.lake import Lake
+
+
+@dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
+def every_pool_query_is_labelled_once(lake: Lake) -> dg.AssetCheckResult:
+    """The labels are of exactly the queries of the lexical pool (conservation; no query in two leaves)."""
+    pool, labelled = lake.read("pool/lexical_pool")["query_id"], lake.read("labels/query_labels")["query_id"]
+    numbers = {
+        "labelled": len(labelled),
+        "twice": len(labelled) - labelled.n_unique(),
+        "missing": len(set(pool) - set(labelled)),
+        "strange": len(set(labelled) - set(pool)),
+    }
+    return dg.AssetCheckResult(passed=not any(list(numbers.values())[1:]), metadata=numbers)
+
+
+@dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
+def every_label_is_a_leaf_of_the_taxonomy(lake: Lake) -> dg.AssetCheckResult:
+    """Primary, secondary and runner-up are leaves of the taxonomy in force, or say that no tool is for the query."""
+    labels = lake.read("labels/query_labels")
+    known = {*lake.read("taxonomy/intent_taxonomy")["leaf"], IRRELEVANT}
+    used = {leaf for column in ("primary", "secondary", "runner_up") for leaf in labels[column].drop_nulls().unique()}
+    return dg.AssetCheckResult(passed=used <= known, metadata={"used": len(used), "unknown": sorted(used - known)})
+
+
+@dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
+def a_second_intent_differs_from_the_first(lake: Lake) -> dg.AssetCheckResult:
+    """No query has the same leaf as primary and secondary."""
+    same = lake.read("labels/query_labels").filter(pl.col("primary") == pl.col("secondary"))
+    return dg.AssetCheckResult(passed=same.is_empty(), metadata={"same": len(same)})
+
+
+@dg.asset_check(asset=keys.IRRELEVANCE_SET, blocking=True)
+def aside_are_exactly_the_queries_without_tools(lake: Lake) -> dg.AssetCheckResult:
+    """The irrelevance set holds every query of difficulty -1 or 0 and no other (conservation)."""
+    aside = lake.read("labels/irrelevance_set")
+    labelled = lake.read("labels/query_labels").filter(pl.col("difficulty") <= 0)["query_id"]
+    passed = set(aside["query_id"]) == set(labelled) and aside["query_id"].n_unique() == len(aside)
+    return dg.AssetCheckResult(passed=passed, metadata={"aside": len(aside), "without_tools": len(labelled)})

@@ -1,0 +1,76 @@
+"""Slips of the finger in the words that matter: `wether`, `fligth` and `musuem` are read as the lexicon spells them.
+
+Only words of the lexicon are restored, and only from words that no one knows: not everyday ones, not parts of a city's
+name. A place is never guessed. One letter but the first too many, too few or wrong, or two neighbours swapped; of a
+word of four letters only a swap or a letter struck twice.
+"""
+
+from collections.abc import Iterator
+from functools import cache, lru_cache
+
+from assets.labels.places import city_words, is_everyday
+from assets.labels.words import Words, cut, lexicon_entries
+
+_LEAST = 4
+_LEAST_FOR_A_LETTER = 5
+
+
+def respelled(words: Words) -> Words:
+    """`words` with the slips in their folded forms undone; what was written stays in `raw`."""
+    return words._replace(folded=[_restored(word) for word in words.folded])
+
+
+@lru_cache(maxsize=200_000)
+def _restored(word: str) -> str:
+    if len(word) < _LEAST or not word.isascii() or not word.isalpha() or _is_known(word):
+        return word
+    candidates = sorted({meant for key in _keys(word) for meant in _by_key().get(key, ()) if _is_slip(word, meant)})
+    return candidates[0] if len(candidates) == 1 else word
+
+
+def _is_known(word: str) -> bool:
+    return word in _spelled() or word in city_words() or is_everyday(word)
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    if len(word) == len(meant) and sorted(word) == sorted(meant):
+        return _is_swap(word, meant)
+    if word[0] != meant[0]:
+        return False  # a finger seldom slips on the first letter, and "funny" is not "sunny"
+    if len(meant) < _LEAST_FOR_A_LETTER:
+        return len(word) == len(meant) + 1 and _is_doubled(word, meant)
+    if len(word) == len(meant):
+        return sum(a != b for a, b in zip(word, meant, strict=True)) == 1
+    return abs(len(word) - len(meant)) == 1
+
+
+def _is_doubled(word: str, meant: str) -> bool:
+    """`besst`, `beest`: a letter struck twice."""
+    return any(word[i] == word[i - 1] and word[:i] + word[i + 1 :] == meant for i in range(1, len(word)))
+
+
+def _is_swap(word: str, meant: str) -> bool:
+    wrong = [i for i, (a, b) in enumerate(zip(word, meant, strict=True)) if a != b]
+    return len(wrong) == 2 and wrong[1] == wrong[0] + 1
+
+
+def _keys(word: str) -> Iterator[str]:
+    """The word and the word without each one of its letters: two words one slip apart share one of these."""
+    yield word
+    yield from (word[:i] + word[i + 1 :] for i in range(len(word)))
+
+
+@cache
+def _by_key() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for meant in _spelled():
+        if len(meant) >= _LEAST:
+            for key in _keys(meant):
+                found.setdefault(key, set()).add(meant)
+    return {key: frozenset(words) for key, words in found.items()}
+
+
+@cache
+def _spelled() -> frozenset[str]:
+    """Every word of every phrase of the lexicon."""
+    return frozenset(word for _, _, phrase in lexicon_entries() for word in cut(phrase).folded)
