@@ -74,10 +74,17 @@ class WorldPool:
         self._free: list[World] = []
 
     def lend(self) -> World:
-        """A session in its initial state, nobody else's until given back."""
-        world: World = self._free.pop() if self._free else self._make()
-        world.reset()
-        return world
+        """A session in its initial state, nobody else's until given back; one that cannot be reset is left behind."""
+        while self._free:
+            used = self._free.pop()
+            try:
+                used.reset()
+            except WorldFailure:
+                continue
+            return used
+        fresh: World = self._make()
+        fresh.reset()
+        return fresh
 
     def give_back(self, world: World) -> None:
         """Return a session."""

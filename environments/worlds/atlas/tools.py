@@ -6,7 +6,9 @@ decision record on the ten tools says how the full form fits.
 
 import sqlite3
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from environments.tool import Effect, ToolRefusal, tool
 from environments.worlds.atlas import geography
@@ -33,7 +35,7 @@ class AtlasTools:
 
     @tool(Effect.READ)
     def map_search_places(
-        self, query: str, center: str, min_rating: float = 0.0, limit: int = 2
+        self, query: str, center: str, min_rating: float = 0.0, limit: Annotated[int, Field(ge=1)] = 2
     ) -> list[dict[str, Any]]:
         """Places of a kind (museum, cafe, park, hotel, market, gallery, restaurant, library), best rated first."""
         city = _city(center)
@@ -87,15 +89,22 @@ class AtlasTools:
         offer = self.offers.get((number, day))
         if offer is None:
             raise ToolRefusal("unknown_offer", number=number)
-        count = self._state.execute("SELECT count(*) FROM booking").fetchone()[0]
-        code = "QX" + str(10 + int(90 * unit_hash("code", number, day, count)))
+        code = self._free_code(number, day)
         values = (code, offer["kind"], number, offer["origin"], offer["destination"], day, offer["price"])
-        self._state.execute("INSERT OR REPLACE INTO booking VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        self._state.execute("INSERT INTO booking VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         self._state.execute(
             "INSERT INTO ledger (actor, tool, key, before, after) VALUES ('agent', 'travel_book_ticket', ?, NULL, ?)",
             (code, number),
         )
         return {"booked": number, "code": code}
+
+    def _free_code(self, number: str, day: str) -> str:
+        """A booking code that no booking of this session has yet."""
+        taken = {code for (code,) in self._state.execute("SELECT code FROM booking")}
+        digits = 10 + int(90 * unit_hash("code", number, day, len(taken)))
+        while f"QX{digits}" in taken:
+            digits += 1
+        return f"QX{digits}"
 
     def _offer(self, kind: Literal["flight", "train"], a: City, b: City, day: date) -> list[dict[str, Any]]:
         found = geography.departures(kind, a, b, day)

