@@ -96,12 +96,12 @@ class FrontierRollouts:
         """Groups of one step: the drawn tasks, those without variance replaced by the next in the draw."""
         count = self.run.groups
         order = draw_order(self.weights, self.run.seed, step, count * (1 + self.run.refills))
-        live: list[list[Episode]] = []
-        dead: list[list[Episode]] = []
-        while len(live) < count and order:
-            wanted, order = order[: count - len(live)], order[count - len(live) :]
-            for group in self._groups([self.tasks[i] for i in wanted], step):
-                (live if has_variance(group) else dead).append(group)
+        played = self._groups([self.tasks[i] for i in order[:count]], step)
+        spare = count + self.run.refills * sum(not has_variance(g) for g in played)
+        if order[count:spare]:
+            played += self._groups([self.tasks[i] for i in order[count:spare]], step)
+        live = [g for g in played if has_variance(g)]
+        dead = [g for g in played if not has_variance(g)]
         self.dead += len(dead)
         self.groups += len(dead) + len(live)
         return (live + dead)[:count]

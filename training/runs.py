@@ -63,8 +63,8 @@ class SftRun(Run):
     decay: float = 0.3
     """Share of the steps over which the learning rate falls to nothing at the end."""
     weight_decay: float = 0.01
-    precision: Literal["fp32", "bf16"] = "bf16"
-    """`bf16` runs the forward pass under autocast; weights stay fp32."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """`bf16` runs the forward pass under autocast, weights stay fp32; on CPU it is slower for models this small."""
     save_every: int = 100
     """Steps between states to resume from."""
     vocabulary: int = 896
@@ -94,8 +94,8 @@ class GrpoRun(Run):
     importance_sampling: Literal["token", "sequence"] = "token"
     """`sequence` is GSPO's ratio."""
     loss: Literal["grpo", "dapo", "dr_grpo"] = "dapo"
-    refills: int = 3
-    """How often the groups without variance of a step are redrawn from the frontier."""
+    refills: int = 2
+    """Spare groups drawn from the frontier, in one further round, for each group of a step without variance."""
     precision: Literal["fp32", "bf16"] = "fp32"
     save_every: int = 10
 

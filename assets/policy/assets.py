@@ -32,8 +32,8 @@ class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     importance_sampling: str = "token"
     """`token` is GRPO's ratio, `sequence` GSPO's."""
     loss: str = "dapo"
-    refills: NonNegativeInt = 1
-    """How often groups without variance are redrawn within a step."""
+    refills: NonNegativeInt = 2
+    """Spare groups drawn for each group of a step without variance."""
     save_every: PositiveInt = 20
     seed: int = 0
 

@@ -27,7 +27,7 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
     """Share of the queries that go to the hidden split whatever cities they name."""
     copies: NonNegativeInt = 3
     """Variants of each original: its wording with other cities and days."""
-    refusal_share: NonNegativeFloat = 0.07
+    refusal_share: NonNegativeFloat = 0.12
     """Share of the solvable tasks that get a refusal twin."""
     irrelevant: NonNegativeInt = 800
     """Most queries of the irrelevance set that become refusal tasks."""
