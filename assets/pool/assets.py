@@ -1,0 +1,130 @@
+"""The pool: distinct queries through three layers (letters, meaning, coverage), each row that goes with its reason."""
+
+import dagster as dg
+import polars as pl
+from pydantic import Field, NonNegativeFloat, NonNegativeInt
+
+from assets import keys
+from assets.config import StageConfig
+from assets.metadata import materialized
+from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure
+from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer, set_aside
+from resources.embedder import Embedder
+from resources.lake import Lake
+
+DROPPED = "pool/dropped"
+"""One partition per layer: lexical, labels (queries set aside), semantic, geometric."""
+_COLUMNS = ("query_id", "normal", "context", "first_seen")
+
+
+class LexicalPoolConfig(StageConfig, stage=keys.LEXICAL_POOL):
+    """Which requests are copies by their letters."""
+
+    threshold: float = Field(default=0.85, gt=0, le=1)
+    """Jaccard similarity of character n-grams at which a query is a near copy. Ours: the source gives none."""
+    keep_numbers: bool = True
+    """Numbers that differ keep both (FM 1506, FM 1507)."""
+    keep_names: bool = True
+    """Cities, days, modes and other slots that differ keep both."""
+
+
+class SemanticPoolConfig(StageConfig, stage=keys.SEMANTIC_POOL):
+    """Which requests are copies by their meaning."""
+
+    threshold: float = Field(default=0.93, gt=0, le=1)
+    """Cosine similarity at which a query says the same as another of its bucket. Ours: the source gives none."""
+    keep_numbers: bool = True
+    """Numbers that differ keep both."""
+    keep_names: bool = True
+    """Cities, days, modes and other slots that differ keep both."""
+
+
+class CandidatePoolConfig(StageConfig, stage=keys.CANDIDATE_POOL):
+    """How large the pool is: by size, or by the radius of a pool epoch."""
+
+    size: NonNegativeInt = 8_000
+    """Queries to keep over all buckets; 0 where a radius is given."""
+    radius: NonNegativeFloat = 0.0
+    """Largest distance to a kept query; 0: whatever the size gives. Fixed over a pool epoch, it leaves the picks of
+    other leaves alone when one changes."""
+
+
+@dg.asset(
+    key=keys.LEXICAL_POOL,
+    deps=[keys.DISTINCT_QUERIES],
+    group_name="pool",
+    kinds={"polars", "numba"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def lexical_pool(context: dg.AssetExecutionContext, config: LexicalPoolConfig, lake: Lake) -> dg.MaterializeResult:
+    """Distinct queries without near copies: MinHash LSH proposes, exact Jaccard similarity decides."""
+    queries = lake.read("queries/distinct_queries").select(*_COLUMNS, "support")
+    layer = lexical_layer(queries, threshold=config.threshold, policy=Policy(config.keep_numbers, config.keep_names))
+    lake.write(DROPPED, layer.dropped, "lexical")
+    context.log.info("%d queries: %d kept, %d near copies", len(queries), len(layer.kept), len(layer.dropped))
+    figures = {"similarity of dropped": similarity_figure(layer.dropped, config.threshold)}
+    kept = layer.kept.select("query_id", "support")
+    return materialized(lake, "pool/lexical_pool", kept, numbers=layer.numbers, figures=figures)
+
+
+@dg.asset(
+    key=keys.SEMANTIC_POOL,
+    deps=[keys.LEXICAL_POOL, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
+    group_name="pool",
+    kinds={"polars", "faiss"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def semantic_pool(context: dg.AssetExecutionContext, config: SemanticPoolConfig, lake: Lake) -> dg.MaterializeResult:
+    """Queries that tools are for, without paraphrases inside each <primary, secondary> bucket."""
+    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary", "difficulty")
+    lake.write(DROPPED, set_aside(labels), "labels")
+    executable = labels.filter(pl.col("difficulty") > 0)
+    queries = _with_texts(lake, "pool/lexical_pool").join(executable, on="query_id")
+    policy = Policy(config.keep_numbers, config.keep_names)
+    layer = semantic_layer(queries, Embedder().embed, threshold=config.threshold, policy=policy)
+    lake.write(DROPPED, layer.dropped, "semantic")
+    context.log.info("%d queries: %d kept, %d paraphrases", len(queries), len(layer.kept), len(layer.dropped))
+    numbers = {**layer.numbers, "set_aside": len(labels) - len(executable)}
+    figures = {
+        "leaves before and after": before_and_after_figure(queries["primary"], layer.kept["primary"]),
+        "similarity of dropped": similarity_figure(layer.dropped, config.threshold),
+    }
+    kept = layer.kept.select("query_id", "support")
+    return materialized(lake, "pool/semantic_pool", kept, numbers=numbers, figures=figures)
+
+
+@dg.asset(
+    key=keys.CANDIDATE_POOL,
+    deps=[keys.SEMANTIC_POOL, keys.QUERY_LABELS, keys.DISTINCT_QUERIES],
+    group_name="pool",
+    kinds={"polars", "numpy"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake) -> dg.MaterializeResult:
+    """The queries that cover all the others under one radius, with the certificate of how well they do."""
+    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
+    queries = _with_texts(lake, "pool/semantic_pool").join(labels, on="query_id")
+    layer, certificate = geometric_layer(
+        queries, Embedder().embed, size=config.size or None, radius=config.radius or None
+    )
+    lake.write(DROPPED, layer.dropped, "geometric")
+    context.log.info(
+        "%d queries: %d kept, radius %.3f (random choice: %.3f)",
+        len(queries), len(layer.kept), certificate.radius, certificate.random_radius,
+    )  # fmt: skip
+    figures = {
+        "leaves before and after": before_and_after_figure(queries["primary"], layer.kept["primary"]),
+        "radius": radius_figure(certificate),
+    }
+    kept = layer.kept.select("query_id", "support", "primary", "secondary", "distance")
+    note = f"Rarest leaves: {', '.join(certificate.tail_leaves)}"
+    numbers = {**layer.numbers, **certificate.numbers}
+    return materialized(lake, "pool/candidate_pool", kept, numbers=numbers, figures=figures, note=note)
+
+
+def _with_texts(lake: Lake, table: str) -> pl.DataFrame:
+    """A pool's queries with their texts."""
+    return lake.read(table).join(lake.read("queries/distinct_queries").select(*_COLUMNS), on="query_id")

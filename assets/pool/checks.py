@@ -1,0 +1,101 @@
+"""What must hold of the funnel before anything is trained on what it kept."""
+
+import dagster as dg
+import polars as pl
+
+from assets import keys
+from assets.pool.assets import DROPPED
+from assets.pool.audit import Conservation, conservation, jaccard_of, similar_pairs_left
+from assets.pool.layers import buckets_of
+from resources.embedder import Embedder
+from resources.lake import Lake
+
+_SAMPLE, _SEED = 1_500, 0
+
+
+@dg.asset_check(asset=keys.LEXICAL_POOL, blocking=True)
+def every_query_is_kept_or_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
+    """Rows in = kept + dropped, each dropped row names a kept survivor, and support is conserved."""
+    return _result(
+        conservation(
+            lake.read("queries/distinct_queries"), lake.read("pool/lexical_pool"), lake.read(DROPPED, "lexical")
+        )
+    )
+
+
+@dg.asset_check(asset=keys.LEXICAL_POOL, blocking=True)
+def no_kept_pair_is_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
+    """On a sample: no two kept queries with equal facts are as similar as the least similar dropped one."""
+    kept = _sample(lake, "pool/lexical_pool")
+    bound = lake.read(DROPPED, "lexical")["similarity"].min()
+    if bound is None:
+        return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
+    left = similar_pairs_left(kept["told"].to_list(), [""] * len(kept), jaccard_of, float(str(bound)))
+    return dg.AssetCheckResult(passed=left == 0, metadata={"sampled": len(kept), "pairs_left": left})
+
+
+@dg.asset_check(asset=keys.SEMANTIC_POOL, blocking=True)
+def every_query_is_kept_set_aside_or_a_paraphrase(lake: Lake) -> dg.AssetCheckResult:
+    """Rows in = kept + set aside + dropped, and support is conserved up to that of the queries set aside."""
+    aside = lake.read(DROPPED, "labels").select("query_id")
+    went_in = lake.read("pool/lexical_pool").join(aside, on="query_id", how="anti")
+    found = conservation(went_in, lake.read("pool/semantic_pool"), lake.read(DROPPED, "semantic"))
+    return _result(found, set_aside=len(aside))
+
+
+@dg.asset_check(asset=keys.SEMANTIC_POOL, blocking=True)
+def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
+    """On a sample: no two kept queries of a bucket with equal facts are as similar as the least similar dropped one."""
+    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
+    kept = _sample(lake, "pool/semantic_pool").join(labels, on="query_id")
+    bound = lake.read(DROPPED, "semantic")["similarity"].min()
+    if bound is None:
+        return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
+    vectors = Embedder().embed(kept["told"].to_list()).astype("float64")
+    left = similar_pairs_left(
+        kept["told"].to_list(), buckets_of(kept), lambda _: vectors @ vectors.T, float(str(bound)) + 1e-6
+    )
+    return dg.AssetCheckResult(passed=left == 0, metadata={"sampled": len(kept), "pairs_left": left})
+
+
+@dg.asset_check(asset=keys.CANDIDATE_POOL, blocking=True)
+def every_query_is_kept_or_covered(lake: Lake) -> dg.AssetCheckResult:
+    """Rows in = kept + covered, each covered row names the pick that covers it, and support is conserved."""
+    return _result(
+        conservation(lake.read("pool/semantic_pool"), lake.read("pool/candidate_pool"), lake.read(DROPPED, "geometric"))
+    )
+
+
+@dg.asset_check(asset=keys.CANDIDATE_POOL, blocking=True)
+def every_leaf_is_in_the_pool(lake: Lake) -> dg.AssetCheckResult:
+    """Each <primary, secondary> bucket of the semantic pool has a query in the candidate pool."""
+    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
+    before = set(buckets_of(lake.read("pool/semantic_pool").join(labels, on="query_id")))
+    after = set(buckets_of(lake.read("pool/candidate_pool")))
+    return dg.AssetCheckResult(
+        passed=before == after, metadata={"buckets": len(before), "missing": len(before - after)}
+    )
+
+
+@dg.asset_check(asset=keys.CANDIDATE_POOL, blocking=True)
+def no_query_in_two_leaves(lake: Lake) -> dg.AssetCheckResult:
+    """Each query is in the pool once, under the leaf it was labelled with."""
+    pool = lake.read("pool/candidate_pool")
+    labels = lake.read("labels/query_labels").select("query_id", label="primary")
+    moved = pool.join(labels, on="query_id", how="left").filter(~pl.col("primary").eq_missing(pl.col("label")))
+    repeated = len(pool) - pool["query_id"].n_unique()
+    return dg.AssetCheckResult(
+        passed=repeated == 0 and moved.is_empty(), metadata={"repeated_ids": repeated, "under_another_leaf": len(moved)}
+    )
+
+
+def _result(found: Conservation, **more: int) -> dg.AssetCheckResult:
+    return dg.AssetCheckResult(passed=found.holds, metadata={**found._asdict(), **more})
+
+
+def _sample(lake: Lake, table: str) -> pl.DataFrame:
+    """A seeded sample of a pool's queries with what they say."""
+    ids = lake.read(table).select("query_id").sort("query_id")
+    chosen = ids.sample(min(_SAMPLE, len(ids)), seed=_SEED)
+    said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True).alias("told")
+    return lake.read("queries/distinct_queries").join(chosen, on="query_id").select("query_id", said).sort("query_id")

@@ -1,0 +1,60 @@
+"""Pictures of the funnel: leaves before and after a layer, and how far the pool leaves the rest behind."""
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assets.pool.coverage import Certificate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def before_and_after_figure(before: pl.Series, after: pl.Series) -> "Figure":
+    """Rows per leaf before and after a layer, most frequent leaf first, on a log scale."""
+    from matplotlib.figure import Figure
+
+    counts = [names.rename("leaf").value_counts(name="rows") for names in (before, after)]
+    joined = counts[0].join(counts[1], on="leaf", how="left", suffix="_after").fill_null(0)
+    ordered = joined.sort("rows", "leaf", descending=[True, False])
+    figure = Figure(figsize=(7, 0.8 + 0.26 * max(1, len(ordered))))
+    axes = figure.subplots()
+    axes.barh(ordered["leaf"].to_list(), ordered["rows"].to_list(), color="#c9d3e6", label="before")
+    bars = axes.barh(ordered["leaf"].to_list(), ordered["rows_after"].to_list(), height=0.5, label="after")
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3)
+    axes.set_xscale("symlog")
+    axes.invert_yaxis()
+    axes.set_xlabel("queries")
+    axes.margins(x=0.15)
+    axes.legend(loc="lower right")
+    return figure
+
+
+def radius_figure(certificate: Certificate) -> "Figure":
+    """The radius of the pool at every size, against a random choice of the same size."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3.4))
+    axes = figure.subplots()
+    axes.plot([size for size, _ in certificate.curve], [radius for _, radius in certificate.curve], label="k-center")
+    size = certificate.curve[-1][0]
+    axes.plot([size], [certificate.random_radius], "x", label="random choice")
+    axes.set_xlabel("size of the pool")
+    axes.set_ylabel("largest distance to a kept query")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    return figure
+
+
+def similarity_figure(dropped: pl.DataFrame, threshold: float) -> "Figure":
+    """How similar the dropped rows were to their survivors."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3.0))
+    axes = figure.subplots()
+    axes.hist(dropped["similarity"].to_list(), bins=40)
+    axes.axvline(threshold, linestyle="--", color="black")
+    axes.set_xlabel("similarity with the survivor")
+    axes.set_ylabel("dropped queries")
+    return figure

@@ -1,0 +1,143 @@
+"""The three layers on tables: rows in, survivors and dropped rows out, support conserved.
+
+Between the Dagster assets and the algorithms: puts rows into keep order, asks the layer, and names each row that went.
+
+Shapes: N rows, D dimensions.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assets.pool.coverage import Certificate, certify
+from assets.pool.facts import facts_of
+from assets.pool.geometric import core_set
+from assets.pool.lexical import lexical_survivors
+from assets.pool.semantic import semantic_survivors
+from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
+
+Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+NEAR_COPY, SAME_MEANING, COVERED, IRRELEVANT = "near_copy", "same_meaning", "covered", "irrelevant"
+
+
+class Layer(NamedTuple):
+    """What one layer made of its rows."""
+
+    kept: pl.DataFrame
+    """Sorted by query_id, support merged."""
+    dropped: pl.DataFrame
+    """query_id, layer, rule, survivor, similarity; sorted by query_id."""
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Rows in, kept and dropped."""
+        rows = len(self.kept) + len(self.dropped)
+        return {
+            "rows_in": rows,
+            "kept": len(self.kept),
+            "dropped": len(self.dropped),
+            "kept_share": len(self.kept) / max(1, rows),
+        }
+
+
+class Policy(NamedTuple):
+    """What keeps two rows apart however similar they are."""
+
+    numbers: bool = True
+    """Numbers that differ keep both."""
+    names: bool = True
+    """Cities, days, modes and other slots that differ keep both."""
+
+
+def lexical_layer(queries: pl.DataFrame, *, threshold: float, policy: Policy) -> Layer:
+    """Drop near copies in letters.
+
+    Args:
+        queries: query_id, normal, context, support, first_seen.
+        threshold: Jaccard similarity of character n-grams at which a row is a copy.
+        policy: what keeps both.
+    """
+    ordered = keep_order(queries)
+    told = _told(ordered)
+    survival = lexical_survivors(told, facts_of(told, numbers=policy.numbers, names=policy.names), threshold)
+    return _layer(ordered, survival, layer="lexical", rule=NEAR_COPY)
+
+
+def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, policy: Policy) -> Layer:
+    """Drop paraphrases inside each <primary, secondary> bucket.
+
+    Args:
+        queries: query_id, normal, context, support, first_seen, primary, secondary.
+        embed: text to unit vectors.
+        threshold: cosine similarity at which a row is a copy.
+        policy: what keeps both.
+    """
+    ordered = keep_order(queries)
+    told = _told(ordered)
+    facts = facts_of(told, numbers=policy.numbers, names=policy.names)
+    survival = semantic_survivors(embed(told), buckets_of(ordered), facts, threshold)
+    return _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
+
+
+class Selected(NamedTuple):
+    """What the geometric layer made of its rows, and how well that covers them."""
+
+    layer: Layer
+    certificate: Certificate
+
+
+def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, radius: float | None) -> Selected:
+    """Pick the rows that cover the rest under one radius; every pick takes over the support of the rows it covers.
+
+    Args:
+        queries: query_id, normal, context, support, primary, secondary.
+        embed: text to unit vectors.
+        size: rows to keep over all buckets, or None.
+        radius: in its place, the largest distance that may be left.
+    """
+    ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
+    points_ND, buckets = embed(_told(ordered)), buckets_of(ordered)
+    core = core_set(points_ND, buckets, size=size, radius=radius)
+    similarity_N = (1.0 - core.cover_N**2 / 2.0).astype(np.float32)
+    layer = _layer(ordered, Survival(core.nearest_N, similarity_N), layer="geometric", rule=COVERED)
+    distances = pl.DataFrame(
+        {
+            "query_id": ordered["query_id"][core.picks_K.tolist()],
+            "distance": pl.Series(core.distance_K.astype(np.float64), dtype=pl.Float64),
+        }
+    )
+    kept = layer.kept.join(distances, on="query_id").sort("query_id")
+    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), core)
+    return Selected(layer._replace(kept=kept), certificate)
+
+
+def set_aside(labels: pl.DataFrame) -> pl.DataFrame:
+    """Dropped rows for the queries that no tool is for: they leave the pool here and have no survivor."""
+    aside = labels.filter(pl.col("difficulty") <= 0).select("query_id").sort("query_id")
+    nothing = pl.lit(None)
+    return aside.with_columns(
+        layer=pl.lit("labels"), rule=pl.lit(IRRELEVANT), survivor=nothing, similarity=nothing
+    ).cast(DROPPED_SCHEMA)  # type: ignore[arg-type]
+
+
+def buckets_of(queries: pl.DataFrame) -> list[str]:
+    """The <primary, secondary> bucket of each row."""
+    return (
+        queries.select(pl.concat_str("primary", pl.col("secondary").fill_null(""), separator=" + "))
+        .to_series()
+        .to_list()
+    )
+
+
+def _told(queries: pl.DataFrame) -> list[str]:
+    """What each row says, the turn before it included: "and tomorrow?" after Beijing is not the same after Paris."""
+    said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True)
+    return queries.select(said).to_series().to_list()
+
+
+def _layer(ordered: pl.DataFrame, survival: Survival, *, layer: str, rule: str) -> Layer:
+    dropped = dropped_rows(ordered["query_id"].to_list(), survival, layer=layer, rule=rule)
+    return Layer(kept_rows(ordered, survival), dropped)
