@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -17,11 +18,13 @@ from assets.benchmarks.evaluation import (
     wanted_hidden,
 )
 from assets.benchmarks.figures import scores_figure
+from assets.benchmarks.report import PAGE, Made, Sources, build_page
 from assets.benchmarks.suites import development_suite, hidden_suite, log_suite
 from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
 from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.tasks.pool import tasks_of
+from assets.versions import version_of
 from environments.policies.scripted import AlwaysRefuse, NoOp
 from environments.task import Task
 from environments.verifiers.outcome import OutcomeVerifier
@@ -33,7 +36,7 @@ from resources.trainer import Trainer
 from training.runs import RolloutRun
 from training.trajectories import tasks_frame
 
-TABLE, GAINS = "benchmarks/results", "benchmarks/gains"
+TABLE, GAINS, REPORT = "benchmarks/results", "benchmarks/gains", "benchmarks/report"
 POLICIES = {"seed": "sft/seed_policy", "boundary": "sft/boundary_policy", "rl": "policy/rl_policy"}
 
 
@@ -136,3 +139,41 @@ class _Arena:
 
     def _played(self, suite: str, policy: str, temperature: float, k: int) -> pl.DataFrame:
         return self.episodes[suite, policy, temperature, k]
+
+
+@dg.asset(
+    key=keys.REPORT,
+    deps=[keys.RESULTS, keys.CANDIDATE_POOL, keys.ADMITTED_TASKS, keys.REGIONS, keys.BOUNDARY_PROBES],
+    group_name="benchmarks",
+    kinds={"html"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def report(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResult:
+    """One self-contained page: scores with intervals, the funnel, tasks, frontier, curves, sample episodes, lineage."""
+    page = build_page(Sources(lake, _made(context.instance)))
+    path = lake.folder(REPORT) / PAGE
+    scratch = path.with_suffix(".tmp")
+    scratch.write_text(page.html, encoding="utf-8")
+    scratch.replace(path)
+    absent = page.sections.filter(~pl.col("written"))["title"].to_list()
+    context.log.info("%d sections written to %s; without their tables: %s", len(page.sections), path, absent or "none")
+    result = materialized(lake, REPORT, page.sections, numbers={"sections_missing": len(absent)})
+    shown = {**(result.metadata or {}), "path": dg.MetadataValue.path(path)}
+    return result._replace(metadata=shown, data_version=dg.DataVersion(version_of({"page": page.html})))
+
+
+def _made(instance: dg.DagsterInstance) -> dict[str, Made]:
+    """Version, numbers and settings of each stage's latest materialization, from the event log."""
+    found = {}
+    for key in keys.PIPELINE[:-1]:
+        event = instance.get_latest_materialization_event(key)
+        if event is None or event.asset_materialization is None:
+            continue
+        run = instance.get_run_by_id(event.run_id)
+        ops: Any = run.run_config if run is not None else {}
+        settings = ops.get("ops", {}).get("__".join(key.path), {}).get("config", {})
+        shown = {name: getattr(value, "value", None) for name, value in event.asset_materialization.metadata.items()}
+        version = (event.asset_materialization.tags or {}).get("dagster/data_version", "")
+        found[keys.table_of(key)] = Made(version, shown, settings)
+    return found
