@@ -64,11 +64,11 @@ def play(
     Args:
         context: of the asset.
         trainer: starts the process.
-        plan: folder for the plan and its log.
+        plan: folder in which the plan and its log get a folder of their own.
         runs: what to play; what is finished already is read back.
     """
     files = [run.write(run.output / "run.toml") for run in runs]
-    start(context, trainer, "training.rollouts", RolloutPlan(output=plan, runs=files, threads=trainer.threads))
+    start(context, trainer, "training.rollouts", RolloutPlan(output=plan / "plan", runs=files, threads=trainer.threads))
     return [read_segments(run.output / EPISODES) for run in runs]
 
 
