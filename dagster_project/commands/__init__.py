@@ -2,7 +2,7 @@
 
 import typer
 
-from dagster_project.commands import materialize, profile, ui
+from dagster_project.commands import demo, materialize, profile, ui
 
 app = typer.Typer(
     name="loopwright",
@@ -12,5 +12,6 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.add_typer(profile.app, name="profile")
+app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("ui")(ui.ui)
