@@ -46,9 +46,10 @@ def read_manifest(model: Path) -> dict[str, Any]:
 
 
 def save_history(model: Path, history: Sequence[Mapping[str, Any]]) -> None:
-    """Write what the trainer logged beside the model, less everything that depends on the clock."""
+    """Write what the trainer logged beside the model, less what depends on the clock or on where a resume began."""
     timed = ("runtime", "per_second", "time")
-    kept = [{k: v for k, v in entry.items() if not any(t in k for t in timed)} for entry in history]
+    steps = [entry for entry in history if "train_loss" not in entry]
+    kept = [{k: v for k, v in entry.items() if not any(t in k for t in timed)} for entry in steps]
     (model / "history.json").write_text(json.dumps(kept), encoding="utf-8")
 
 
@@ -64,6 +65,22 @@ def latest_state(folder: Path) -> Path | None:
         shutil.rmtree(torn)
     whole = [s for s in states if s.exists()]
     return whole[-1] if whole else None
+
+
+def train_to_end(trainer: Any, state: Path | None, steps: int) -> None:
+    """Train up to `steps`, from `state` where there is one; a state at the last step is only read back.
+
+    A trainer that is told to resume at its last step takes one step more: a finished run started again would publish
+    another model.
+    """
+    if state is None or int(state.name.rpartition("-")[2]) < steps:
+        trainer.train(resume_from_checkpoint=str(state) if state else None)
+        return
+    from safetensors.torch import load_file
+    from transformers import TrainerState
+
+    trainer.model.load_state_dict(load_file(state / "model.safetensors"), strict=False)  # tied weights are left out
+    trainer.state = TrainerState.load_from_json(str(state / "trainer_state.json"))
 
 
 def content_version(*parts: object) -> str:

@@ -40,10 +40,11 @@ from training.checkpoint import (
     publish,
     read_manifest,
     save_history,
+    train_to_end,
 )
 from training.consumed import ConsumedRows
 from training.generation import TokenPolicy
-from training.journal import write_segment
+from training.journal import claim, write_segment
 from training.llama import LlamaDecoder, LlamaShape
 from training.reporting import Reporter, reporter
 from training.runs import GrpoRun
@@ -72,6 +73,7 @@ class FrontierRollouts:
 
     def __init__(self, run: GrpoRun, policy: TokenPolicy, tasks: list[Task], weights: list[float]) -> None:
         self.run, self.policy, self.tasks, self.weights = run, policy, tasks, weights
+        self.start = policy.version
         self.pool, self.verifier = WorldPool(world_maker(run.world)), OutcomeVerifier()
         self.played = self.dead = self.groups = 0
         self.last_rows: list[str] = []
@@ -88,9 +90,15 @@ class FrontierRollouts:
             "prompt_ids": [t.ids[: t.prompt_length] for t in kept],
             "completion_ids": [t.ids[t.prompt_length :] for t in kept],
             "logprobs": [t.logprobs[t.prompt_length :] for t in kept],
-            "env_mask": [t.generated[t.prompt_length :] for t in kept],
+            "env_mask": [_learned(e) for e in episodes],
             "earned": [e.verdict.reward if isinstance(e.verdict, Scored) else None for e in episodes],
         }
+
+    @property
+    def inputs(self) -> dict[str, object]:
+        """What the run is about, for its fingerprint: tasks with their weights, and the key of its first episodes."""
+        queue = stable_hash(*(t.task_id for t in self.tasks), *self.weights)
+        return {"queue": f"{queue:016x}", "key": result_key(self.policy, self.pool, self.verifier).model_dump()}
 
     def play(self, step: int) -> list[list[Episode]]:
         """Groups of one step: the drawn tasks, those without variance replaced by the next in the draw."""
@@ -107,13 +115,20 @@ class FrontierRollouts:
         return (live + dead)[:count]
 
     def _groups(self, tasks: list[Task], step: int) -> list[list[Episode]]:
-        self.policy.version = f"{self.run.init}+{step}"
+        self.policy.version = f"{self.start}+{step}"
         key = result_key(self.policy, self.pool, self.verifier)
         k = self.run.generations
         attempts = attempts_at(tasks, k, stable_hash("rl", self.run.seed, step))
         episodes = rollout(attempts, self.policy, self.pool, self.verifier, key)
         self.played += len(episodes)
         return [episodes[i : i + k] for i in range(0, len(episodes), k)]
+
+
+def _learned(episode: Episode) -> list[int]:
+    """1 on the tokens that enter the loss: the policy's own, and none of an episode without a result."""
+    tokens = episode.tokens or Tokens()
+    own = tokens.generated[tokens.prompt_length :]
+    return own if isinstance(episode.verdict, Scored) else [0] * len(own)
 
 
 def earned_reward(completions: list[Any], earned: list[float | None], **_: Any) -> list[float | None]:
@@ -153,7 +168,8 @@ def train(run: GrpoRun, report: Reporter) -> Path:
     parent = read_manifest(Path(run.init))
     tokenizer = Tokenizer.from_file(str(Path(run.init) / "tokenizer.json"))
     model = AutoModelForCausalLM.from_pretrained(run.init)
-    rollouts = _rollouts(run, model, tokenizer)
+    rollouts = _rollouts(run, model, tokenizer, parent["version"])
+    claim(run.output, {"settings": _settings_of(run), **rollouts.inputs})
     consumed = ConsumedRows()
     watch = _Watch(consumed, rollouts, report)
     trainer = GRPOTrainer(
@@ -169,16 +185,21 @@ def train(run: GrpoRun, report: Reporter) -> Path:
     if resume is not None:
         consumed.restore(resume / LEDGER)
         report.say(f"grpo: resuming from {resume.name}")
-    trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    train_to_end(trainer, resume, run.steps)
     return _publish(run, trainer, tokenizer, consumed, watch, parent, report)
 
 
-def _rollouts(run: GrpoRun, model: Any, tokenizer: Tokenizer) -> FrontierRollouts:
-    weights = pl.read_parquet(run.tasks, columns=["weight"])["weight"].to_list()
+def _rollouts(run: GrpoRun, model: Any, tokenizer: Tokenizer, version: str) -> FrontierRollouts:
+    tasks, weights = read_tasks(run.tasks), pl.read_parquet(run.tasks, columns=["weight"])["weight"].to_list()
+    if (drawable := sum(w > 0 for w in weights)) < run.groups:
+        raise ValueError(
+            f"{run.tasks} has {drawable} tasks of positive weight and a step draws {run.groups}: "
+            "admit more tasks or lower `groups`"
+        )
     decoder = LlamaDecoder(dict(model.named_parameters()), LlamaShape.of(model.config.to_dict()))
     signatures = signatures_of(world_maker(run.world)())
-    policy = TokenPolicy(decoder, tokenizer, signatures, version="in training", temperature=run.temperature)
-    return FrontierRollouts(run, policy, read_tasks(run.tasks), weights)
+    policy = TokenPolicy(decoder, tokenizer, signatures, version=version, temperature=run.temperature)
+    return FrontierRollouts(run, policy, tasks, weights)
 
 
 def _settings(run: GrpoRun) -> GRPOConfig:
@@ -210,6 +231,11 @@ def _settings(run: GrpoRun) -> GRPOConfig:
     )
 
 
+def _settings_of(run: GrpoRun) -> dict[str, Any]:
+    """What decides the weights, beside tasks and parent."""
+    return run.model_dump(mode="json", exclude={"output", "tasks", "threads", "save_every", "init"})
+
+
 def _publish(
     run: GrpoRun,
     trainer: Any,
@@ -219,7 +245,7 @@ def _publish(
     parent: dict[str, Any],
     report: Reporter,
 ) -> Path:
-    settings = run.model_dump(mode="json", exclude={"output", "tasks", "threads", "save_every", "init"})
+    settings = _settings_of(run)
     version = content_version("grpo", consumed.steps, settings, parent["version"])
     manifest = {
         "kind": "grpo",

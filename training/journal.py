@@ -106,4 +106,4 @@ def claim(folder: Path, fingerprint: dict[str, object]) -> None:
         scratch.write_text(text, encoding="utf-8")
         scratch.replace(path)
     elif path.read_text(encoding="utf-8") != text:
-        raise ValueError(f"{folder} holds episodes of another run; delete it, or give this run a folder of its own")
+        raise ValueError(f"{folder} holds another run; delete it, or give this run a folder of its own")

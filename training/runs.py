@@ -42,7 +42,9 @@ class Run(BaseModel):
         """Write the run as TOML; strings, numbers and booleans look the same in JSON."""
         settings = self.model_dump(mode="json")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in settings.items()), encoding="utf-8")
+        path.write_text(
+            "".join(f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in settings.items()), encoding="utf-8"
+        )
         return path
 
 

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,7 @@ import torch
 from datasets import Dataset
 from tokenizers import Tokenizer
 from torch import Tensor
-from torch.utils.data import Sampler
 from transformers import AutoModelForCausalLM, TrainerCallback
-from transformers.trainer_pt_utils import get_length_grouped_indices
 from trl.trainer.sft_config import SFTConfig
 from trl.trainer.sft_trainer import SFTTrainer
 
@@ -34,11 +32,14 @@ from training.checkpoint import (
     publish,
     read_manifest,
     save_history,
+    train_to_end,
 )
 from training.consumed import ConsumedRows
+from training.journal import claim
 from training.masking import encode_trajectory
 from training.reporting import Reporter, reporter
 from training.runs import SftRun
+from training.serving import IGNORED, EpochOrder, collate
 from training.tiny import (
     build_model,
     build_tokenizer,
@@ -51,7 +52,6 @@ from training.tiny import (
 from training.trajectories import Trajectory, read_trajectories, signatures_of, words_of
 
 LEDGER = "consumed.json"
-IGNORED = -100
 _WORD = re.compile(r"\b[a-z]+\b")
 _MONTH = re.compile(r"\b\d{4}-\d{2}-")
 _LEARNED_FROM = 6000
@@ -115,41 +115,6 @@ def _encoded(encoder: _Encoder, t: Trajectory, signatures: dict[str, str]) -> To
     return encode_trajectory(encoder, t.tools, t.instruction, t.steps, t.answer, signatures)
 
 
-def collate(examples: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Pad a batch on the right and keep its row ids beside it."""
-    width = max(len(e["input_ids"]) for e in examples)
-    padded = {
-        key: torch.tensor([e[key] + [fill] * (width - len(e[key])) for e in examples])
-        for key, fill in (("input_ids", 0), ("labels", IGNORED))
-    }
-    lengths = torch.tensor([[len(e["input_ids"])] for e in examples])
-    mask = (torch.arange(width) < lengths).long()
-    return {**padded, "attention_mask": mask, "rows": [e["row"] for e in examples]}
-
-
-class EpochOrder(Sampler[int]):
-    """Rows of about one length together, in an order that follows from seed and epoch alone.
-
-    The sampler that transformers brings draws from the global generator, whose state at the start of a resumed epoch is
-    another one: rows would be served twice and others never.
-    """
-
-    def __init__(self, lengths: Sequence[int], batch: int, seed: int) -> None:
-        self.lengths, self.batch, self.seed, self.epoch = list(lengths), batch, seed, 0
-
-    def __len__(self) -> int:
-        return len(self.lengths)
-
-    def __iter__(self) -> Iterator[int]:
-        draw = torch.Generator().manual_seed(stable_hash("epoch", self.seed, self.epoch) % 2**63)
-        order: list[int] = get_length_grouped_indices(self.lengths, self.batch, generator=draw)  # type: ignore[no-untyped-call]
-        return iter(order)
-
-    def set_epoch(self, epoch: int) -> None:
-        """The trainer says which epoch comes next, also after a resume."""
-        self.epoch = epoch
-
-
 class LedgerTrainer(SFTTrainer):
     """TRL's trainer, serving rows in a repeatable order and recording those of each step once it has been taken."""
 
@@ -191,13 +156,14 @@ def train(run: SftRun, report: Reporter) -> Path:
     trajectories = read_trajectories(run.trajectories)
     signatures = signatures_of(world_maker(run.world)())
     model, tokenizer = _start(run, trajectories, signatures)
-    consumed = ConsumedRows()
+    rows, consumed = stable_hash(*(t.trajectory_id for t in trajectories)), ConsumedRows()
+    claim(run.output, {"settings": _settings_of(run), "parent": _parent_of(run), "rows": f"{rows:016x}"})
     trainer = _trainer(run, model, tokenizer, dataset_of(trajectories, tokenizer, signatures), consumed, report)
     resume = latest_state(run.output)
     if resume is not None:
         consumed.restore(resume / LEDGER)
         report.say(f"sft: resuming from {resume.name}")
-    trainer.train(resume_from_checkpoint=str(resume) if resume else None)
+    train_to_end(trainer, resume, run.steps)
     return _publish(run, trainer, model, tokenizer, consumed, report)
 
 
@@ -257,11 +223,19 @@ def _settings(run: SftRun) -> SFTConfig:
     )
 
 
+def _settings_of(run: SftRun) -> dict[str, Any]:
+    """What decides the weights, beside rows and parent."""
+    return run.model_dump(mode="json", exclude={"output", "trajectories", "threads", "save_every", "init"})
+
+
+def _parent_of(run: SftRun) -> str:
+    return "scratch" if run.init == "scratch" else str(read_manifest(Path(run.init))["version"])
+
+
 def _publish(
     run: SftRun, trainer: LedgerTrainer, model: Any, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter
 ) -> Path:
-    settings = run.model_dump(mode="json", exclude={"output", "trajectories", "threads", "save_every", "init"})
-    parent = "scratch" if run.init == "scratch" else read_manifest(Path(run.init))["version"]
+    settings, parent = _settings_of(run), _parent_of(run)
     version = content_version("sft", consumed.steps, settings, parent)
     losses = [h["loss"] for h in trainer.state.log_history if "loss" in h]
     manifest = {"kind": "sft", "version": version, "parent": parent, "consumed": consumed.digest, "settings": settings}
@@ -274,7 +248,7 @@ def _publish(
         save_history(folder, trainer.state.log_history)
 
     folder = publish(run.output, write, manifest)
-    seconds = round(float(next(h["train_runtime"] for h in trainer.state.log_history if "train_runtime" in h)), 1)
+    seconds = round(sum(float(h.get("train_runtime", 0.0)) for h in trainer.state.log_history), 1)
     report.finish({"version": version, "steps": run.steps, "loss": losses[-1] if losses else 0.0, "train_s": seconds})
     return folder
 
