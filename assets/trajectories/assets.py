@@ -72,7 +72,7 @@ def seed_trajectories(
 
 @dg.asset(
     key=keys.ADAPTIVE_TRAJECTORIES,
-    deps=[keys.REGIONS, keys.ADMITTED_TASKS],
+    deps=[keys.REGIONS, keys.ADMITTED_TASKS, keys.SEED_TRAJECTORIES],
     group_name="trajectories",
     kinds={"python", "parquet"},
     owners=["team:loopwright"],
@@ -81,8 +81,9 @@ def seed_trajectories(
 def adaptive_trajectories(
     context: dg.AssetExecutionContext, config: AdaptiveTrajectoriesConfig, lake: Lake
 ) -> dg.MaterializeResult:
-    """The teacher's attempts where the seed policy is learnable and rather certain, more of them the more learnable."""
-    wanted = adaptive_plan(lake.read("frontier/regions"), config.tasks, config.k_max, config.seed)
+    """The teacher's attempts at new tasks, learnable and rather certain; more attempts the more learnable."""
+    unseen = lake.read("frontier/regions").join(lake.read(SEED), on="task_id", how="anti")
+    wanted = adaptive_plan(unseen, config.tasks, config.k_max, config.seed)
     tasks = [t for t in tasks_of(lake.read("tasks/admitted_tasks")) if t.task_id in wanted]
     teacher = NoisyTeacher(config.noise)
     found = _synthesise(context, lake, ADAPTIVE, tasks, wanted, teacher, seed=config.seed, batch=config.batch)
