@@ -49,7 +49,7 @@ def intervals(rows: Mapping[str, Sequence[Estimate]], names: Sequence[str], *, l
         for i, found in enumerate(estimates):
             y = top + (step / 2 if len(names) == 1 else 12 + 17 * i)
             parts += _whisker(place, found, y, SHADES[i])
-            shown = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+            shown = "{:.3f} [{:.3f}, {:.3f}]".format(*found).replace("-", "−")
             parts.append(_text(right + 12, y, shown, "start", "value"))
     return _legend(names, when=len(names) > 1) + _drawing(parts, bottom + 26, ", ".join(names))
 
@@ -76,6 +76,23 @@ def stacks(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str
             x += wide
         drawn.append(_text(x + 8, top + 9, f"{sum(values.values()):,.0f}", "start", "value"))
     return _legend(names, when=len(names) > 1) + _drawing(drawn, 24 * len(rows) + 8, ", ".join(names))
+
+
+def bars(rows: Mapping[str, float], said: Mapping[str, str]) -> str:
+    """One bar per label on a logarithmic scale, so that thousands and dozens both show.
+
+    Args:
+        rows: counts by label.
+        said: what stands at the end of each bar.
+    """
+    top = math.log1p(max(rows.values(), default=0)) or 1
+    drawn = []
+    for number, (label, value) in enumerate(rows.items()):
+        y, wide = 4 + 24 * number, math.log1p(value) / top * (WIDTH - LABELS - VALUES)
+        drawn.append(_text(LABELS - 12, y + 9, label, "end"))
+        drawn.append(_bar(LABELS, y, wide, 18, "a", tag("title", text(f"{label}: {value:,.0f}"))))
+        drawn.append(_text(LABELS + wide + 8, y + 9, said[label], "start", "value"))
+    return _drawing(drawn, 24 * len(rows) + 8, "counts")
 
 
 def curve(points: Sequence[tuple[float, float]], *, x: str, y: str, log_x: bool = False) -> str:
@@ -155,4 +172,4 @@ def _text(x: float, y: float, said: str, anchor: str, kind: str = "label") -> st
 
 
 def _short(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 10 or value == int(value) else f"{value:.2g}"
+    return (f"{value:,.0f}" if abs(value) >= 10 or value == int(value) else f"{value:.2g}").replace("-", "−")

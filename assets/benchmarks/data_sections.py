@@ -1,8 +1,6 @@
 """The report's sections about the data: the funnel, the coverage certificate, the tasks and their admission."""
 
-import math
-
-from assets.benchmarks.charts import stacks
+from assets.benchmarks.charts import bars, stacks
 from assets.benchmarks.funnel import Layer, layers
 from assets.benchmarks.html import Section, Sources, count, details, figure, note, prose, share, table, tag
 
@@ -27,14 +25,9 @@ def _funnel(sources: Sources) -> str:
 
 
 def _bars(found: list[Layer]) -> str:
-    """Bars as plain boxes: the length is the logarithm of the count."""
-    top = math.log1p(max((layer.kept for layer in found), default=1))
-    rows = []
-    for layer in found:
-        wide = 100 * math.log1p(layer.kept) / max(top, 1e-9)
-        bar = tag("span", style=f"display:block;height:1.1rem;border-radius:3px;background:var(--a);width:{wide:.1f}%")
-        rows.append((layer.name, bar, f"{layer.kept:,} {layer.unit if layer.unit != 'lines' else ''}"))
-    return table(("", "", ""), rows, words=(0, 1))
+    ends = {"lines": "", "queries": " queries", "tasks": " tasks"}
+    counts = {layer.name: float(layer.kept) for layer in found}
+    return bars(counts, {layer.name: f"{layer.kept:,}{ends.get(layer.unit, '')}" for layer in found})
 
 
 def _why(layer: Layer) -> str:

@@ -24,6 +24,9 @@ CHECKPOINTS = {"rl": "policy/rl_policy", "boundary": "sft/boundary_policy", "see
 OBSERVED = 360
 
 
+KINDS = ("Solved", "Vetoed: a claim without evidence", "Rightly refused")
+
+
 class Sample(NamedTuple):
     """One attempt worth showing."""
 
@@ -57,23 +60,21 @@ def samples(lake: Lake) -> list[Sample]:
     known = {policy: own.filter(pl.col("task_id").is_in(list(tasks))) for policy, own in played.items()}
     refusals = [i for i, task in tasks.items() if task.goal.reason is not None]
     refused = pl.col("task_id").is_in(refusals)
-    wanted = (
-        ("Solved", pl.col("success") & ~refused),
-        ("Vetoed: a claim without evidence", pl.col("vetoed")),
-        ("Rightly refused", pl.col("success") & refused),
-    )
-    chosen = ((title, _first(known, mask)) for title, mask in wanted)
+    wanted = zip(KINDS, (pl.col("success") & ~refused, pl.col("vetoed"), pl.col("success") & refused), strict=True)
+    depths = {i: task.depth for i, task in tasks.items()}
+    chosen = ((title, _first(known, mask, depths)) for title, mask in wanted)
     return [Sample(title, p, tasks[e["task_id"]], e) for title, found in chosen if found for p, e in [found]]
 
 
-def _first(played: dict[str, pl.DataFrame], mask: pl.Expr) -> tuple[str, dict[str, Any]] | None:
-    """The attempt with the most calls, ties by id, so that the same results show the same sample."""
+def _first(played: dict[str, pl.DataFrame], mask: pl.Expr, depths: dict[str, int]) -> tuple[str, dict[str, Any]] | None:
+    """The attempt at the deepest task with the fewest calls, ties by id: the same results show the same sample."""
     for policy, episodes in played.items():
-        fit = episodes.filter(mask.fill_null(value=False)).with_columns(
-            calls=pl.col("steps").map_elements(lambda said: len(json.loads(said)), return_dtype=pl.Int64)
-        )
+        fit = episodes.filter(mask.fill_null(value=False))
         if len(fit):
-            return policy, fit.sort("calls", "episode_id", descending=[True, False]).row(0, named=True)
+            rows = fit.iter_rows(named=True)
+            return policy, min(
+                rows, key=lambda e: (-depths[e["task_id"]], len(json.loads(e["steps"])), e["episode_id"])
+            )
     return None
 
 
@@ -81,8 +82,10 @@ def _samples(sources: Sources) -> str:
     found = samples(sources.lake)
     if not found:
         return note("The episodes of the evaluation are gone: materialize benchmarks/results again to see some.")
-    told = prose("Attempts at hidden tasks, turn by turn. What decides is marked.")
-    return told + "".join(_shown(sample) for sample in found)
+    told = prose("Attempts at hidden tasks, turn by turn. A claim that nothing supports is marked.")
+    absent = ", ".join(kind.lower() for kind in KINDS if kind not in {sample.title for sample in found})
+    apart = note(f"No policy has an attempt of this kind yet: {absent}.") if absent else ""
+    return told + "".join(_shown(sample) for sample in found) + apart
 
 
 def _shown(sample: Sample) -> str:
@@ -97,7 +100,7 @@ def _shown(sample: Sample) -> str:
 
 
 def _turn(who: str, said: str) -> str:
-    return tag("div", tag("b", text(who)), said, kind="turn")
+    return tag("div", tag("b", text(who)), tag("span", said), kind="turn")
 
 
 def _arguments(arguments: dict[str, Any]) -> str:

@@ -53,7 +53,8 @@ def rows_of(lake: Lake, table: str) -> int:
 
 
 def _counts(column: pl.Series) -> dict[str, int]:
-    return dict(column.value_counts().sort("count", column.name, descending=[True, False]).iter_rows())
+    counted = column.value_counts().sort("count", column.name, descending=[True, False])
+    return {str(reason).replace("_", " "): number for reason, number in counted.iter_rows()}
 
 
 def _read(lake: Lake) -> Layer:
@@ -65,9 +66,7 @@ def _read(lake: Lake) -> Layer:
 def _distinct(lake: Lake) -> Layer:
     support = lake.read("queries/distinct_queries")["support"]
     raw, same = rows_of(lake, "queries/raw_queries"), int(support.sum()) - len(support)
-    return Layer(
-        "distinct", "queries/distinct_queries", raw, len(support), {"said before, word for word": same}, "lines"
-    )
+    return Layer("distinct", "queries/distinct_queries", raw, len(support), {"said before": same}, "lines")
 
 
 def _dropped(lake: Lake, layer: str) -> dict[str, int]:

@@ -113,6 +113,14 @@ def rate(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def shaded(value: float | None) -> str:
+    """A score on a tint that grows with it."""
+    if value is None:
+        return "–"
+    tint = f"background:color-mix(in srgb, var(--a) {45 * value:.0f}%, transparent)"
+    return tag("span", text(rate(value)), kind="shade", style=tint)
+
+
 def signed(value: float) -> str:
     """A difference, with its sign."""
     return f"{value:+.3f}".replace("-", "−")

@@ -7,7 +7,20 @@ from typing import Any
 import polars as pl
 
 from assets.benchmarks.charts import Estimate, intervals
-from assets.benchmarks.html import Section, Sources, figure, interval, note, prose, rate, signed, table, tag, text
+from assets.benchmarks.html import (
+    Section,
+    Sources,
+    figure,
+    interval,
+    note,
+    prose,
+    rate,
+    shaded,
+    signed,
+    table,
+    tag,
+    text,
+)
 from assets.benchmarks.words import NAMES, SUITES, gain_in_words, policy_name
 
 RESULTS, GAINS = "benchmarks/results", "benchmarks/gains"
@@ -61,9 +74,10 @@ def _suite(scores: pl.DataFrame, suite: str) -> str:
     rows = list(scores.filter(pl.col("suite") == suite).iter_rows(named=True))
     k = rows[0]["k"]
     drawn = {policy_name(row["policy"]): [_estimate(row, "pass_1"), _estimate(row, "pass_hat_k")] for row in rows}
+    wording = "in the user's own words" if suite == "log" else "the wording changes from attempt to attempt"
     told = prose(
-        f"{rows[0]['items']} {SUITES.get(suite, 'tasks')}, {k} attempts at each; the wording changes from attempt to "
-        "attempt. A task whose right end is a refusal counts together with a solvable twin: both or nothing."
+        f"{rows[0]['items']} {SUITES.get(suite, 'tasks')}, {k} attempts at each; {wording}.",
+        "A task whose right end is a refusal counts together with a solvable twin: both or nothing.",
     )
     caption = f"pass@1: share solved at one attempt. pass^{k}: share solved at {k} attempts out of {k}. 95% intervals."
     left_out = max(row["left_out"] for row in rows)
@@ -86,11 +100,11 @@ def _by_kind(sources: Sources) -> str:
     families = [json.loads(row["by_family"]) for row in rows]
     change = _depth_change(sources.lake.read(GAINS))
     depth_rows = (
-        (f"{depth}  {DEPTHS.get(depth, '')}", *(rate(d.get(depth)) for d in depths), change.get(depth, ""))
+        (f"{depth}  {DEPTHS.get(depth, '')}", *(shaded(d.get(depth)) for d in depths), change.get(depth, ""))
         for depth in sorted(set().union(*depths))
     )
     family_rows = (
-        (family.replace("_", " "), *(rate(f.get(family)) for f in families))
+        (family.replace("_", " "), *(shaded(f.get(family)) for f in families))
         for family in sorted(set().union(*families))
     )
     return (
@@ -125,8 +139,10 @@ def _differences(sources: Sources) -> str:
         ends = [abs(e) for both in drawn.values() for found in both for e in found]
         reach = max(0.1, *ends)
         axis = -(-reach * 10 // 1) / 10
-        detectable = ", ".join(f"{r['detectable']:.3f}" for r in rows)
-        caption = f"Suite {suite}: gain with its 95% interval. Smallest gain in pass^k that it can show: {detectable}."
+        seen = max((r["detectable"] for r in rows if r["detectable"] > 0), default=None)
+        caption = f"Suite {suite}: gain with its 95% interval."
+        if seen is not None:
+            caption += f" Gains in pass^k from {seen:.3f} on show reliably with this many tasks (80% power)."
         parts.append(figure(intervals(drawn, ["pass@1", "pass^k"], low=-axis, high=axis), caption))
     return "".join(parts)
 

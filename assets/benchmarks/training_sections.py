@@ -109,8 +109,8 @@ def _again(_: Sources) -> str:
     )
     return (
         prose(
-            "The same profile on the same log gives the same data versions as above, stage by stage; a run that was "
-            "killed and started again gives them too."
+            "The same settings on the same log give the data versions above, stage by stage, on the same kind of "
+            "machine; a run that was killed goes on from what it finished."
         )
         + tag("pre", tag("code", text("\n".join(commands))))
         + prose("Settings of single stages stand in the table above; in Dagster they are the Launchpad of each stage.")

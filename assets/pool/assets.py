@@ -117,7 +117,7 @@ def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfi
     )  # fmt: skip
     figures = {
         "leaves before and after": before_and_after_figure(queries["primary"], layer.kept["primary"]),
-        "radius": radius_figure(certificate),
+        "radius by size": radius_figure(certificate),
     }
     kept = layer.kept.select("query_id", "support", "primary", "secondary", "distance")
     note = f"Rarest leaves: {', '.join(certificate.tail_leaves)}"
