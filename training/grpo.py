@@ -8,6 +8,7 @@ so a resumed run goes on as the killed one would have.
 Source: GRPO with the GSPO ratio (arXiv 2507.18071) as an option; DAPO (arXiv 2503.14476) for the group filter.
 """
 
+import math
 import os
 import random
 import sys
@@ -56,10 +57,14 @@ EPISODES = "episodes"
 
 
 def draw_order(weights: Sequence[float], seed: int, step: int, count: int) -> list[int]:
-    """`count` task numbers of one step, by weighted sampling without replacement (Efraimidis and Spirakis)."""
+    """`count` task numbers of one step, by weighted sampling without replacement (Efraimidis and Spirakis).
+
+    Keys are logarithms: u ** (1 / w) is zero for small weights, and ties would go to the end of the queue.
+    """
     rng = random.Random(stable_hash("draw", seed, step))
-    keys = [(rng.random() ** (1.0 / w) if w > 0 else -1.0, i) for i, w in enumerate(weights)]
-    return [i for key, i in sorted(keys, reverse=True)[:count] if key >= 0]
+    draws = [(-math.log(max(rng.random(), 1e-300)), i, w) for i, w in enumerate(weights)]
+    keys = [(draw / w, i) for draw, i, w in draws if w > 0]
+    return [i for _, i in sorted(keys)[:count]]
 
 
 def has_variance(group: Sequence[Episode]) -> bool:

@@ -40,7 +40,7 @@ def adaptive_plan(regions: pl.DataFrame, tasks: int, k_max: int, seed: int) -> d
     """
     pool = regions.filter(pl.col("certain") & (pl.col("lps") > 0)).sort("task_id")
     draws = np.array([unit_hash("adaptive", seed, i) for i in pool["task_id"]])
-    keys = draws ** (1.0 / pool["lps"].to_numpy())
+    keys = np.log(np.maximum(draws, 1e-300)) / pool["lps"].to_numpy()
     chosen = pool[np.argsort(-keys, kind="stable")[:tasks]]
     budgets = teacher_budgets(chosen["lps"].to_numpy(), k_max)
     return dict(zip(chosen["task_id"].to_list(), budgets.tolist(), strict=True))
