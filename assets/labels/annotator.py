@@ -159,7 +159,7 @@ class Annotator:
             axes = json.dumps({"group": aside, "reason": group.reason}, ensure_ascii=False)
             return Label(primary, None, runner_up, answer.confidence, group.difficulty, axes, one.constraints)
         secondary = next((self.classes[i] for i in one.spoken if i != answer.chosen), None) if answer.by_rule else None
-        if answer.confidence < self.abstain_below:
+        if answer.confidence < self.abstain_below and not answer.by_rule:
             primary, secondary, runner_up = self._other(answer.probability_L), None, primary
         made = axes_of(primary, secondary, one.constraints.count)
         axes = json.dumps(made._asdict())

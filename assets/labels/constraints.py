@@ -5,6 +5,7 @@ gazetteer and `lexicon.yaml`, in English and Chinese. Rules, because a world can
 looks like a place or a day and has none is listed as unresolved, never guessed.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
@@ -49,6 +50,8 @@ _NOUN_BEFORE_BOOK: Final = frozenset(
     }
 )
 
+_MARKS: Final = re.compile(r"(?:[,，;；]\s*[^,，;；.?!。？！<>]{0,30})?<[a-z]+>")
+"""What the scrub of personal data leaves (`<phone>`), with the half sentence that led up to it."""
 _ABLE: Final = frozenset("够能")  # 够买 asks whether the money is enough
 
 
@@ -108,7 +111,7 @@ class Reading(NamedTuple):
 
 def read(text: str, *, today: date = WORLD_DAY) -> Reading:
     """Cut `text` into words and find its phrases, cities and days."""
-    words = respelled(cut(text))
+    words = respelled(cut(_MARKS.sub(" ", text)))
     hits, mentions = _walk(words)
     days = tuple(days_in(words, hits, today))
     taken = {i for day in days for i in range(day.start, day.stop)}

@@ -2,7 +2,7 @@
 
 Only words of the lexicon are restored, and only from words that no one knows: not everyday ones, not parts of a city's
 name. A place is never guessed. One letter but the first too many, too few or wrong, or two neighbours swapped; of a
-word of four letters only a swap or a letter struck twice.
+word of four letters only a swap, a letter struck twice, a vowel lost or the next key.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,14 @@ from functools import cache, lru_cache
 from assets.labels.places import city_words, is_everyday
 from assets.labels.words import Words, cut, lexicon_entries
 
-_LEAST = 4
+_LEAST = 3
+_NEXT_KEYS = tuple(
+    row[i : i + 2] for row in ("qwertyuiop", "asdfghjkl", "zxcvbnm") for i in range(len(row) - 1)
+) + tuple(
+    above + below
+    for upper, lower in (("wertyuiop", "asdfghjkl"), ("sdfghjk", "zxcvbnm"))
+    for above, below in zip(upper, lower, strict=True)
+)
 _LEAST_FOR_A_LETTER = 5
 
 
@@ -38,7 +45,7 @@ def _is_slip(word: str, meant: str) -> bool:
     if word[0] != meant[0]:
         return False  # a finger seldom slips on the first letter, and "funny" is not "sunny"
     if len(meant) < _LEAST_FOR_A_LETTER:
-        return len(word) == len(meant) + 1 and _is_doubled(word, meant)
+        return _is_doubled(word, meant) or _is_vowel_lost(word, meant) or _is_next_key(word, meant)
     if len(word) == len(meant):
         return sum(a != b for a, b in zip(word, meant, strict=True)) == 1
     return abs(len(word) - len(meant)) == 1
@@ -47,6 +54,17 @@ def _is_slip(word: str, meant: str) -> bool:
 def _is_doubled(word: str, meant: str) -> bool:
     """`besst`, `beest`: a letter struck twice."""
     return any(word[i] == word[i - 1] and word[:i] + word[i + 1 :] == meant for i in range(1, len(word)))
+
+
+def _is_vowel_lost(word: str, meant: str) -> bool:
+    """`bst`."""
+    return any(meant[i] in "aeiou" and meant[:i] + meant[i + 1 :] == word for i in range(1, len(meant)))
+
+
+def _is_next_key(word: str, meant: str) -> bool:
+    """`bwst`, `paek`: the key beside the one meant."""
+    wrong = [pair for pair in zip(word, meant, strict=False) if pair[0] != pair[1]]
+    return len(word) == len(meant) and len(wrong) == 1 and any(set(wrong[0]) <= set(keys) for keys in _NEXT_KEYS)
 
 
 def _is_swap(word: str, meant: str) -> bool:
@@ -64,7 +82,7 @@ def _keys(word: str) -> Iterator[str]:
 def _by_key() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for meant in _spelled():
-        if len(meant) >= _LEAST:
+        if len(meant) > _LEAST:
             for key in _keys(meant):
                 found.setdefault(key, set()).add(meant)
     return {key: frozenset(words) for key, words in found.items()}

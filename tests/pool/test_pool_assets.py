@@ -1,0 +1,171 @@
+"""The pool and label assets end to end on a folder of Parquet, with the checks that guard them."""
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from assets import keys
+from assets.labels import assets as labels
+from assets.labels import checks as label_checks
+from assets.pool import assets as pool
+from assets.pool import checks as pool_checks
+from assets.taxonomy.tree import load_taxonomy
+from resources.lake import Lake
+from tests.pool.builders import queries
+
+TEXTS = [
+    "what is the weather in rome tomorrow",
+    "what is the weather in rome tomorrow thanks",
+    "what is the weather in oslo tomorrow",
+    "tell me the weather of rome for tomorrow",
+    "best museum in rome",
+    "the best museum in rome",
+    "cheapest flight from rome to oslo on friday",
+    "cheapest flight from oslo to rome on friday",
+    "cheapest flight from rome to oslo on friday and the weather there",
+    "how do i cook rice",
+    "set an alarm for seven",
+    "明天北京天气怎么样",
+]
+ASSETS = [
+    pool.lexical_pool,
+    labels.query_labels,
+    labels.irrelevance_set,
+    pool.semantic_pool,
+    pool.candidate_pool,
+]
+CHECKS = [
+    check
+    for module in (label_checks, pool_checks)
+    for check in vars(module).values()
+    if isinstance(check, dg.AssetChecksDefinition)
+]
+
+
+def filled(root: Path) -> Lake:
+    lake = Lake(root=str(root))
+    table = queries(TEXTS).with_columns(context=pl.lit(None, dtype=pl.String), text=pl.col("normal"))
+    lake.write("queries/distinct_queries", table)
+    lake.write("taxonomy/intent_taxonomy", load_taxonomy().table())
+    return lake
+
+
+def materialize(lake: Lake) -> dg.ExecuteInProcessResult:
+    run_config = {"ops": {"pool__candidate_pool": {"config": {"size": 6}}}}
+    return dg.materialize([*ASSETS, *CHECKS], resources={"lake": lake}, run_config=run_config)
+
+
+class Factory(NamedTuple):
+    """A lake that the whole funnel was materialized into, and the run that did it."""
+
+    root: Path
+    result: dg.ExecuteInProcessResult
+
+
+@pytest.fixture(scope="module")
+def factory(tmp_path_factory: pytest.TempPathFactory) -> Factory:
+    root = tmp_path_factory.mktemp("lake")
+    return Factory(root, materialize(filled(root)))
+
+
+@pytest.fixture
+def lake(factory: Factory, tmp_path: Path) -> Lake:
+    """A copy that a test may spoil."""
+    shutil.copytree(factory.root, tmp_path / "lake")
+    return Lake(root=str(tmp_path / "lake"))
+
+
+def test_every_check_holds(factory: Factory) -> None:
+    evaluations = factory.result.get_asset_check_evaluations()
+    assert [check.check_name for check in evaluations if not check.passed] == []
+    assert len(evaluations) == len(CHECKS)
+
+
+def test_the_funnel_keeps_sets_aside_or_drops_every_query_and_says_why(lake: Lake) -> None:
+    lexical, aside = lake.read(pool.DROPPED, "lexical"), lake.read("labels/irrelevance_set")
+    assert ("q00001", "q00000") in lexical.select("query_id", "survivor").rows()
+    assert set(aside["query_id"]) == {"q00009", "q00010"}
+    assert aside.sort("query_id")["difficulty"].to_list() == [0, -1]
+
+    kept = lake.read("pool/candidate_pool")
+    gone = [lake.read(pool.DROPPED, layer) for layer in ("lexical", "labels", "semantic", "geometric")]
+    assert len(kept) == 6
+    assert sorted([*kept["query_id"], *pl.concat(gone)["query_id"]]) == [f"q{i:05d}" for i in range(len(TEXTS))]
+    support = lake.read("queries/distinct_queries")["support"].sum()
+    set_aside = lake.read("pool/lexical_pool").join(aside.select("query_id"), on="query_id")["support"].sum()
+    assert kept["support"].sum() + set_aside == support
+
+
+def test_materializing_again_from_shuffled_rows_gives_the_same_versions(lake: Lake) -> None:
+    tables = ("pool/lexical_pool", "labels/query_labels", "pool/semantic_pool", "pool/candidate_pool")
+    before = [lake.version(table) for table in tables]
+    for table in ("queries/distinct_queries", "taxonomy/intent_taxonomy"):
+        lake.write(table, lake.read(table).sample(fraction=1.0, shuffle=True, seed=1))
+    materialize(lake)
+    assert [lake.version(table) for table in tables] == before
+
+
+def test_every_asset_reports_counts_a_sample_and_a_figure(factory: Factory) -> None:
+    for asset in ASSETS:
+        [event] = factory.result.asset_materializations_for_node(asset.node_def.name)
+        assert event.metadata["dagster/row_count"].value is not None
+        assert "sample" in event.metadata
+        images = [v for v in event.metadata.values() if isinstance(v.value, str) and v.value.startswith("![figure]")]
+        assert images or asset.key == keys.IRRELEVANCE_SET
+
+
+def test_with_the_planted_truth_the_labels_report_their_accuracy(lake: Lake) -> None:
+    ids = [f"q{i:05d}" for i in range(len(TEXTS))]
+    lake.write("queries/occurrences", pl.DataFrame({"raw_id": ids, "query_id": ids}))
+    weather = "dynamic_information.realtime_weather"
+    truth = pl.DataFrame(
+        {"raw_id": ids[:4], "leaf": [weather] * 4, "secondary": [None] * 4}, schema_overrides={"secondary": pl.String}
+    )
+    lake.write("queries/planted_truth", truth)
+    result = dg.materialize([labels.query_labels], resources={"lake": lake})
+    [event] = result.asset_materializations_for_node(labels.query_labels.node_def.name)
+    assert event.metadata["truth_accuracy"].value == 1.0
+
+
+def test_a_fixed_radius_takes_the_place_of_the_size(lake: Lake) -> None:
+    config = {"ops": {"pool__candidate_pool": {"config": {"size": 0, "radius": 0.2}}}}
+    dg.materialize([pool.candidate_pool], resources={"lake": lake}, run_config=config)
+    assert len(lake.read("pool/candidate_pool")) > 6
+
+
+@pytest.mark.parametrize(
+    ("table", "check"),
+    [
+        ("pool/lexical_pool", pool_checks.every_query_is_kept_or_a_near_copy),
+        ("pool/semantic_pool", pool_checks.every_query_is_kept_set_aside_or_a_paraphrase),
+        ("pool/candidate_pool", pool_checks.every_query_is_kept_or_covered),
+        ("pool/candidate_pool", pool_checks.every_leaf_is_in_the_pool),
+        ("labels/query_labels", label_checks.every_pool_query_is_labelled_once),
+        ("labels/irrelevance_set", label_checks.aside_are_exactly_the_queries_without_tools),
+    ],
+)
+def test_a_lost_row_fails_the_check(lake: Lake, table: str, check: dg.AssetChecksDefinition) -> None:
+    lake.write(table, lake.read(table).head(1))
+    assert check(lake).passed is False  # type: ignore[operator]
+
+
+def test_a_query_under_another_leaf_fails_the_check(lake: Lake) -> None:
+    lake.write("pool/candidate_pool", lake.read("pool/candidate_pool").with_columns(primary=pl.lit("a.b")))
+    assert pool_checks.no_query_in_two_leaves(lake).passed is False
+
+
+def test_a_leaf_that_the_taxonomy_does_not_have_fails_the_check(lake: Lake) -> None:
+    lake.write("labels/query_labels", lake.read("labels/query_labels").with_columns(secondary=pl.lit("a.b")))
+    assert label_checks.every_label_is_a_leaf_of_the_taxonomy(lake).passed is False
+    lake.write("labels/query_labels", lake.read("labels/query_labels").with_columns(secondary=pl.col("primary")))
+    assert label_checks.a_second_intent_differs_from_the_first(lake).passed is False
+
+
+def test_a_similar_pair_left_fails_the_checks(lake: Lake) -> None:
+    everything = lake.read("queries/distinct_queries").select("query_id", "support")
+    lake.write("pool/lexical_pool", everything)
+    assert pool_checks.no_kept_pair_is_a_near_copy(lake).passed is False
