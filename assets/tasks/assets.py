@@ -8,8 +8,9 @@ from assets import keys
 from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.tasks.admission import admit
+from assets.tasks.compile import LabelledQuery
 from assets.tasks.figures import families_figure
-from assets.tasks.pool import build_pool, labelled_queries, pool_frame, tasks_of
+from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.worlds.catalogue import world_maker
 from resources.lake import Lake
@@ -25,8 +26,12 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
     """Languages that the policy in training can read; the nano tokenizer has no Chinese."""
     held_out_share: NonNegativeFloat = 0.0
     """Share of the queries that go to the hidden split whatever cities they name."""
-    copies: NonNegativeInt = 3
-    """Variants of each original: its wording with other cities and days."""
+    floor: NonNegativeInt = 250
+    """Originals per family in the training split, topped up from the queries that the geometric layer left out."""
+    per_family: NonNegativeInt = 1000
+    """Training tasks per family that variants (a query's wording with other cities and days) fill up to."""
+    copies: NonNegativeInt = 40
+    """Most variants of one query."""
     refusal_share: NonNegativeFloat = 0.12
     """Share of the solvable tasks that get a refusal twin."""
     irrelevant: NonNegativeInt = 800
@@ -35,38 +40,43 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
 
 @dg.asset(
     key=keys.COMPILED_TASKS,
-    deps=[keys.CANDIDATE_POOL, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
+    deps=[keys.CANDIDATE_POOL, keys.SEMANTIC_POOL, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
     group_name="tasks",
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
     code_version="1",
 )
 def compiled_tasks(context: dg.AssetExecutionContext, config: CompiledTasksConfig, lake: Lake) -> dg.MaterializeResult:
-    """Every query whose constraints the world can check, as a task; its variants; refusals beside solvable twins."""
-    chosen = lake.read("pool/candidate_pool")["query_id"]
-    refused = lake.read("labels/irrelevance_set").sort("query_id")["query_id"].head(config.irrelevant)
-    wanted = pl.DataFrame({"query_id": pl.concat([chosen, refused]).unique().sort()})
-    queries = lake.read("queries/distinct_queries").join(wanted, on="query_id", how="semi")
-    labelled = labelled_queries(queries.select("query_id", "text", "language"), lake.read("labels/query_labels"))
+    """Every query whose constraints the world can check, as a task; the long tail; variants; refusals beside twins."""
+    chosen, reserve = _labelled(lake, config.irrelevant)
     pool = build_pool(
-        labelled,
+        chosen,
+        reserve,
         languages=tuple(config.languages),
         held_out_share=config.held_out_share,
-        copies=config.copies,
-        refusal_share=config.refusal_share,
+        sizes=Sizes(config.floor, config.per_family, config.copies, config.refusal_share),
     )
-    dropped = pl.DataFrame(
-        pool.dropped, schema={"query_id": pl.String, "rule": pl.String, "detail": pl.String}, orient="row"
-    )
+    schema = {"query_id": pl.String, "rule": pl.String, "detail": pl.String}
+    dropped = pl.DataFrame(pool.dropped, schema=schema, orient="row")
     lake.write(NOT_COMPILED, dropped)
     rules = dict(dropped["rule"].value_counts().iter_rows())
     context.log.info("%d queries: %d tasks, %d not compiled: %s", pool.queries, len(pool.tasks), len(dropped), rules)
     frame = pool_frame(pool)
     numbers = {"queries": pool.queries, "not_compiled": len(dropped), **{f"dropped_{k}": v for k, v in rules.items()}}
     numbers |= {f"from_{k}": v for k, v in frame["origin"].value_counts().iter_rows()}
-    return materialized(
-        lake, "tasks/compiled_tasks", frame, numbers=numbers, figures={"families": families_figure(frame)}
-    )
+    figures = {"families": families_figure(frame)}
+    return materialized(lake, "tasks/compiled_tasks", frame, numbers=numbers, figures=figures)
+
+
+def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[LabelledQuery]]:
+    """Labelled queries that are compiled (candidate pool, irrelevance set), and the reserve of the long tail."""
+    pool = lake.read("pool/candidate_pool").select("query_id")
+    refused = lake.read("labels/irrelevance_set").sort("query_id").select("query_id").head(irrelevant)
+    rest = lake.read("pool/semantic_pool").select("query_id").join(pool, on="query_id", how="anti")
+    texts = lake.read("queries/distinct_queries").select("query_id", "text", "language")
+    labels = lake.read("labels/query_labels")
+    chosen = texts.join(pl.concat([pool, refused]).unique(), on="query_id")
+    return labelled_queries(chosen, labels), labelled_queries(texts.join(rest, on="query_id"), labels)
 
 
 @dg.asset(

@@ -1,14 +1,19 @@
-"""The whole task pool from labelled queries: compiled originals, their variants, and refusals beside solvable twins."""
+"""The whole task pool from labelled queries: compiled originals, the long tail, variants, and refusals beside twins.
 
-from collections import defaultdict
-from collections.abc import Sequence
+The candidate pool covers the embedding space, not the task families: what is dense there (a flight without an origin
+lies close to every flight) comes out thin. So families below a floor are topped up from the queries that the geometric
+layer left out, and variants fill each family up to one size: the policy meets every kind of task about equally often.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import polars as pl
 
 from assets.labels.constraints import Constraints
-from assets.tasks.compile import Dropped, LabelledQuery, compile_queries
-from assets.tasks.variants import refusals, variants
+from assets.tasks.compile import Dropped, LabelledQuery, compile_queries, compile_query, shape_of
+from assets.tasks.variants import Slotted, refusals, variants
 from environments.seeds import stable_hash
 from environments.task import Task
 from training.trajectories import tasks_frame
@@ -19,7 +24,7 @@ class TaskPool(NamedTuple):
 
     tasks: list[Task]
     origins: list[str]
-    """`query`, `variant` or `refusal`, one per task."""
+    """`query`, `long_tail`, `variant` or `refusal`, one per task."""
     dropped: list[Dropped]
     queries: int
     """How many queries went in: originals + dropped."""
@@ -40,42 +45,92 @@ def labelled_queries(queries: pl.DataFrame, labels: pl.DataFrame) -> list[Labell
     ]
 
 
+class Sizes(NamedTuple):
+    """How the pool is filled; the numbers are ours."""
+
+    floor: int = 250
+    """Originals of a family in the training split, topped up from the reserve."""
+    per_family: int = 1000
+    """Training tasks of a family that variants fill up to."""
+    copies: int = 40
+    """Most variants of one original."""
+    refusal_share: float = 0.12
+    """Share of the solvable tasks that get a refusal twin."""
+
+
 def build_pool(
     queries: Sequence[LabelledQuery],
+    reserve: Iterable[LabelledQuery],
     *,
     languages: tuple[str, ...],
     held_out_share: float,
-    copies: int,
-    refusal_share: float,
+    sizes: Sizes,
 ) -> TaskPool:
-    """Compile, vary, and set refusals beside them; every refusal has a solvable twin.
+    """Compile, top up, vary, and set refusals beside them; every refusal has a solvable twin.
 
     Args:
-        queries: pool and irrelevance set, labelled.
+        queries: candidate pool and irrelevance set, labelled.
+        reserve: labelled queries that the geometric layer left out.
         languages: which the policy can read.
         held_out_share: share of the queries held out whatever they name.
-        copies: variants per original of the train split.
-        refusal_share: share of the solvable tasks that get a refusal twin.
+        sizes: floors and fills.
     """
     compiled = compile_queries(queries, languages=languages, held_out_share=held_out_share)
-    solvable = [s for s in compiled.tasks if s.task.goal.reason is None]
-    refused = [s.task for s in compiled.tasks if s.task.goal.reason is not None]
-    more = [v for s in compiled.tasks if s.task.split == "train" for v in variants(s, copies)]
-    solvable_more = [v for v in more if v.task.goal.reason is None]
-    twinned = _with_twins(
-        [*refused, *(v.task for v in more if v.task.goal.reason)], [s.task for s in [*solvable, *solvable_more]]
-    )
-    beside = refusals([*solvable, *solvable_more], refusal_share)
-    made: dict[str, tuple[Task, str]] = {}
-    for task, origin in (
-        *((s.task, "query") for s in solvable),
-        *((t, "query") for t in twinned),
-        *((v.task, "variant") for v in solvable_more),
-        *((t, "refusal") for t in beside),
-    ):
-        made.setdefault(task.task_id, (task, origin))
-    ordered = [made[i] for i in sorted(made)]
-    return TaskPool([t for t, _ in ordered], [o for _, o in ordered], compiled.dropped, len(queries))
+    tail = long_tail(compiled.tasks, reserve, sizes.floor, languages=languages, held_out_share=held_out_share)
+    originals = [*compiled.tasks, *tail]
+    more = fill_up([s for s in originals if s.task.split == "train"], sizes.per_family, sizes.copies)
+    solvable = [s for s in (*originals, *more) if s.task.goal.reason is None]
+    refused = [s.task for s in (*originals, *more) if s.task.goal.reason is not None]
+    twinned = _with_twins(refused, [s.task for s in solvable])
+    beside = refusals(solvable, sizes.refusal_share)
+    tails, variant_ids = {s.task.task_id for s in tail}, {s.task.task_id for s in more}
+    tasks = {t.task_id: t for t in (*beside, *twinned, *(s.task for s in solvable))}
+    drawn = {t.task_id for t in beside}
+    ordered = [tasks[i] for i in sorted(tasks)]
+    origins = [_origin(t.task_id, drawn, variant_ids, tails) for t in ordered]
+    return TaskPool(ordered, origins, compiled.dropped, len(queries))
+
+
+def _origin(task_id: str, drawn: set[str], variant_ids: set[str], tails: set[str]) -> str:
+    if task_id in tails:
+        return "long_tail"
+    if task_id in variant_ids:
+        return "variant"
+    return "refusal" if task_id in drawn else "query"
+
+
+def long_tail(
+    compiled: Sequence[Slotted],
+    reserve: Iterable[LabelledQuery],
+    floor: int,
+    *,
+    languages: tuple[str, ...],
+    held_out_share: float,
+) -> list[Slotted]:
+    """Training tasks from the reserve for families with fewer than `floor` originals, in an order by hash."""
+    counts = Counter(s.task.family for s in compiled if s.task.split == "train")
+    found = []
+    for query in sorted(reserve, key=lambda q: (stable_hash("long tail", q.query_id), q.query_id)):
+        shape = shape_of(query.constraints, query.primary, query.secondary)
+        if shape is None or counts[shape.family] >= floor:
+            continue
+        made = compile_query(query, languages=languages, held_out_share=held_out_share)
+        if isinstance(made, Slotted) and made.task.split == "train":
+            counts[made.task.family] += 1
+            found.append(made)
+    return found
+
+
+def fill_up(originals: Sequence[Slotted], per_family: int, copies: int) -> list[Slotted]:
+    """Variants that bring each family towards `per_family` tasks, the same number for each of its originals."""
+    by_family: dict[str, list[Slotted]] = defaultdict(list)
+    for original in originals:
+        by_family[original.task.family].append(original)
+    made = []
+    for mine in by_family.values():
+        each = min(copies, max(0, -(-(per_family - len(mine)) // len(mine))))
+        made += [v for s in mine for v in variants(s, each)]
+    return made
 
 
 def _with_twins(refused: Sequence[Task], solvable: Sequence[Task]) -> list[Task]:

@@ -57,7 +57,7 @@ IN_SCOPE = frozenset(
 )
 """CLINC intents of its travel, auto-and-commute and dining domains, and weather: what a travel assistant is asked."""
 SETTINGS: dict[str, dict[str, Any]] = {
-    "tasks/compiled_tasks": {"copies": 40, "held_out_share": 0.5, "irrelevant": 400},
+    "tasks/compiled_tasks": {"copies": 60, "held_out_share": 0.5, "irrelevant": 400},
 }
 
 
