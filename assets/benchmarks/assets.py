@@ -43,7 +43,7 @@ POLICIES = {"seed": "sft/seed_policy", "boundary": "sft/boundary_policy", "rl": 
 class ResultsConfig(StageConfig, stage=keys.RESULTS):
     """How policies are judged."""
 
-    hidden: PositiveInt = 300
+    hidden: PositiveInt = 400
     """Fresh tasks of hidden cities and wordings, twins included."""
     log: NonNegativeInt = 200
     """Most hidden tasks taken from the log itself."""

@@ -21,7 +21,7 @@ TABLE, QUEUE = "policy/rl_policy", "policy/training_queue"
 class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     """GRPO on the frontier of the boundary policy."""
 
-    steps: PositiveInt = 60
+    steps: PositiveInt = 80
     groups: PositiveInt = 16
     """Tasks per step."""
     generations: PositiveInt = 8
