@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -49,6 +49,14 @@ def tool(effect: Effect) -> Callable[[F], F]:
     return mark
 
 
+@cache
+def _arguments_of(function: Callable[..., Any], name: str) -> type[BaseModel]:
+    """Built once for a function, however many sessions bind it: building a model takes milliseconds."""
+    parameters = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "self"]
+    fields: dict[str, Any] = {p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters}
+    return create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+
+
 @dataclass(frozen=True)
 class Tool:
     """A callable tool with its schema."""
@@ -57,14 +65,10 @@ class Tool:
     effect: Effect
     function: Callable[..., Any]
 
-    @cached_property
+    @property
     def arguments(self) -> type[BaseModel]:
         """Pydantic model of the arguments: strict types, unknown names refused."""
-        fields: dict[str, Any] = {
-            p.name: (p.annotation, ... if p.default is p.empty else p.default)
-            for p in inspect.signature(self.function, eval_str=True).parameters.values()
-        }
-        return create_model(self.name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+        return _arguments_of(getattr(self.function, "__func__", self.function), self.name)
 
     @property
     def description(self) -> str:
