@@ -128,7 +128,7 @@ def against_truth(labels: pl.DataFrame, occurrences: pl.DataFrame, truth: pl.Dat
 
 
 def _at_level(given: Sequence[str], true: Sequence[str], level: int) -> float:
-    def cut(leaf: str) -> list[str]:
+    def _cut(leaf: str) -> list[str]:
         return leaf.split(".")[:level]
 
-    return float(np.mean([cut(g) == cut(t) for g, t in zip(given, true, strict=True)]))
+    return float(np.mean([_cut(g) == _cut(t) for g, t in zip(given, true, strict=True)]))

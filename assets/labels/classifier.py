@@ -59,7 +59,7 @@ def fit(features_NF: Matrix, class_N: NDArray[np.int64], classes: int, *, decay:
     weight_N = 1.0 / np.sqrt(np.bincount(class_N, minlength=classes))[class_N]
     weight_N /= weight_N.sum()
 
-    def loss(flat: Matrix) -> tuple[float, Matrix]:
+    def _loss(flat: Matrix) -> tuple[float, Matrix]:
         weights_FL = flat.reshape(shape)
         probability_NL = _softmax(with_bias @ weights_FL)
         penalty_FL = 2 * decay * weights_FL
@@ -68,7 +68,7 @@ def fit(features_NF: Matrix, class_N: NDArray[np.int64], classes: int, *, decay:
         slope_FL = with_bias.T @ (weight_N[:, None] * (probability_NL - target_NL)) + penalty_FL
         return float(miss + (penalty_FL * weights_FL).sum() / 2), slope_FL.ravel()
 
-    found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 100})
+    found = minimize(_loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 100})
     return Classifier(np.round(found.x.reshape(shape), _DIGITS))
 
 

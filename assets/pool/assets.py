@@ -14,7 +14,7 @@ from resources.lake import Lake
 
 DROPPED = "pool/dropped"
 """One partition per layer: lexical, labels (queries set aside), semantic, geometric."""
-_COLUMNS = ("query_id", "normal", "context", "first_seen")
+_COLUMNS = ("query_id", "normal", "context", "language", "first_seen")
 
 
 class LexicalPoolConfig(StageConfig, stage=keys.LEXICAL_POOL):
@@ -44,7 +44,7 @@ class CandidatePoolConfig(StageConfig, stage=keys.CANDIDATE_POOL):
     """How large the pool is: by size, or by the radius of a pool epoch."""
 
     size: NonNegativeInt = 8_000
-    """Queries to keep over all buckets; 0 where a radius is given."""
+    """Queries to keep over all buckets and languages; 0 where a radius is given."""
     radius: NonNegativeFloat = 0.0
     """Largest distance to a kept query; 0: whatever the size gives. Fixed over a pool epoch, it leaves the picks of
     other leaves alone when one changes."""

@@ -21,6 +21,8 @@ class Certificate(NamedTuple):
     """How well a pool covers the rows it was picked from; distances are Euclidean between unit vectors."""
 
     radius: float
+    greedy_radius: float
+    """Before the picks were moved to the middle of what they cover."""
     random_radius: float
     """The same for a random choice of as many rows, at least one per bucket; mean over seeds."""
     left_out: dict[str, float]
@@ -31,12 +33,12 @@ class Certificate(NamedTuple):
     """Share of the tail's rows that were kept."""
     tail_radius: float
     curve: tuple[tuple[int, float], ...]
-    """(size, radius) of the pool at that size, at about a hundred sizes."""
+    """(size, greedy radius) of the pool at that size, at about a hundred sizes."""
 
     @property
     def numbers(self) -> dict[str, float]:
         """The numbers worth plotting over time."""
-        shown = {"radius": self.radius, "random_radius": self.random_radius}
+        shown = {"radius": self.radius, "greedy_radius": self.greedy_radius, "random_radius": self.random_radius}
         shown |= {f"left_out_{name}": value for name, value in self.left_out.items()}
         return shown | {"tail_kept_share": self.tail_kept, "tail_radius": self.tail_radius}
 
@@ -45,11 +47,21 @@ def certify(
     points_ND: NDArray[np.float32],
     buckets: Sequence[str],
     leaves: Sequence[str],
+    greedy: CoreSet,
     core: CoreSet,
     *,
     seeds: Sequence[int] = (0, 1, 2),
 ) -> Certificate:
-    """Measure `core` against the rows it was picked from and against random choices of its size."""
+    """Measure a pool against the rows it was picked from and against random choices of its size.
+
+    Args:
+        points_ND: what distances are measured between.
+        buckets: N names; rows of different buckets never cover each other.
+        leaves: N primary leaves.
+        greedy: as picked.
+        core: as kept, its picks moved.
+        seeds: of the random choices.
+    """
     left_out_N = core.cover_N[np.setdiff1d(np.arange(len(points_ND)), core.picks_K)]
     quantiles = np.quantile(left_out_N, QUANTILES) if len(left_out_N) else np.zeros(len(QUANTILES))
     tail = rarest_leaves(leaves)
@@ -57,12 +69,13 @@ def certify(
     kept_N = np.isin(np.arange(len(points_ND)), core.picks_K)
     return Certificate(
         radius=core.radius,
+        greedy_radius=greedy.radius,
         random_radius=float(np.mean([random_radius(points_ND, buckets, len(core.picks_K), seed) for seed in seeds])),
         left_out={f"q{int(100 * q)}": float(value) for q, value in zip(QUANTILES, quantiles, strict=True)},
         tail_leaves=tail,
         tail_kept=float(kept_N[in_tail_N].mean()) if in_tail_N.any() else 1.0,
         tail_radius=float(core.cover_N[in_tail_N].max(initial=0.0)),
-        curve=radius_curve(core),
+        curve=radius_curve(greedy),
     )
 
 

@@ -10,6 +10,14 @@ from collections.abc import Sequence
 from assets.labels.constraints import Constraints, Reading, constraints_of, read
 
 
+def as_read(texts: Sequence[str]) -> list[str]:
+    """The texts as the rules read them: folded words only, slips of the finger undone, marks of the scrub gone.
+
+    What is embedded, so that `fligth` is no place of its own in the space. A text without words stays as it is.
+    """
+    return [" ".join(read(text).words.folded) or text for text in texts]
+
+
 def facts_of(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> list[str]:
     """One key per text.
 

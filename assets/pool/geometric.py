@@ -168,6 +168,42 @@ def nearest_pick(
     return nearest_R, distance_R
 
 
+def central_picks(points_ND: NDArray[np.float32], core: CoreSet, buckets: Sequence[str]) -> CoreSet:
+    """Move each pick to the most central row of those it covers: greedy k-center loves outliers, a pool should not.
+
+    One step of k-medoids. Every row stays within the old radius plus the way its pick was moved; what the radius
+    becomes is in the result. An outlier that covers only itself stays a pick. Of equally central rows the first counts.
+    """
+    sums_ND = np.zeros(points_ND.shape, dtype=np.float64)
+    np.add.at(sums_ND, core.nearest_N, points_ND)
+    central_N = np.einsum("nd,nd->n", points_ND, sums_ND[core.nearest_N]).round(6)
+    order_N = np.lexsort((np.arange(len(points_ND)), -central_N, core.nearest_N))
+    owner_N = core.nearest_N[order_N]
+    first_N = np.concatenate([[True], owner_N[1:] != owner_N[:-1]]) if len(owner_N) else np.empty(0, np.bool_)
+    moved = dict(zip(owner_N[first_N].tolist(), order_N[first_N].tolist(), strict=True))
+    picks_K = np.array([moved[pick] for pick in core.picks_K.tolist()], dtype=np.int64)
+    nearest_N, cover_N = np.arange(len(points_ND)), np.zeros(len(points_ND), dtype=np.float32)
+    for rows_R in _rows_by_bucket(buckets):
+        nearest_N[rows_R], cover_N[rows_R] = nearest_pick(points_ND, rows_R, np.intersect1d(picks_K, rows_R))
+    return CoreSet(picks_K, core.distance_K, nearest_N, cover_N)
+
+
+def centred(points_ND: NDArray[np.float32], groups: Sequence[str]) -> NDArray[np.float32]:
+    """Unit vectors relative to the mean of their group.
+
+    An embedder trained on English puts all Chinese texts close together; measured from the middle of each language,
+    distances mean the same in both. A row that is its group's mean keeps its direction.
+    """
+    moved_ND = points_ND.copy()
+    for rows_R in _rows_by_bucket(groups):
+        moved_ND[rows_R] -= points_ND[rows_R].mean(axis=0)
+    length_N = np.linalg.norm(moved_ND, axis=1, keepdims=True)
+    lost_N = length_N[:, 0] < _ROUNDING
+    moved_ND[lost_N], length_N[lost_N] = points_ND[lost_N], 1.0
+    moved_ND /= length_N
+    return moved_ND
+
+
 def _rows_by_bucket(buckets: Sequence[str]) -> list[NDArray[np.int64]]:
     rows: dict[str, list[int]] = {}
     for row, bucket in enumerate(buckets):

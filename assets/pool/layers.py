@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assets.pool.coverage import Certificate, certify
-from assets.pool.facts import facts_of
-from assets.pool.geometric import core_set
+from assets.pool.facts import as_read, facts_of
+from assets.pool.geometric import central_picks, centred, core_set
 from assets.pool.lexical import lexical_survivors
 from assets.pool.semantic import semantic_survivors
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
@@ -78,7 +78,7 @@ def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, pol
     ordered = keep_order(queries)
     told = _told(ordered)
     facts = facts_of(told, numbers=policy.numbers, names=policy.names)
-    survival = semantic_survivors(embed(told), buckets_of(ordered), facts, threshold)
+    survival = semantic_survivors(embed(as_read(told)), buckets_of(ordered), facts, threshold)
     return _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
 
 
@@ -92,15 +92,20 @@ class Selected(NamedTuple):
 def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, radius: float | None) -> Selected:
     """Pick the rows that cover the rest under one radius; every pick takes over the support of the rows it covers.
 
+    Distances are measured from the middle of each language, and a query is covered by one of its own language.
+
     Args:
-        queries: query_id, normal, context, support, primary, secondary.
+        queries: query_id, normal, context, language, support, primary, secondary.
         embed: text to unit vectors.
         size: rows to keep over all buckets, or None.
         radius: in its place, the largest distance that may be left.
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
-    points_ND, buckets = embed(_told(ordered)), buckets_of(ordered)
-    core = core_set(points_ND, buckets, size=size, radius=radius)
+    languages = ordered["language"].to_list()
+    points_ND = centred(embed(as_read(_told(ordered))), languages)
+    buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
+    greedy = core_set(points_ND, buckets, size=size, radius=radius)
+    core = central_picks(points_ND, greedy, buckets)
     similarity_N = (1.0 - core.cover_N**2 / 2.0).astype(np.float32)
     layer = _layer(ordered, Survival(core.nearest_N, similarity_N), layer="geometric", rule=COVERED)
     distances = pl.DataFrame(
@@ -110,7 +115,7 @@ def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, ra
         }
     )
     kept = layer.kept.join(distances, on="query_id").sort("query_id")
-    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), core)
+    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), greedy, core)
     return Selected(layer._replace(kept=kept), certificate)
 
 

@@ -18,6 +18,7 @@ def queries(texts: Sequence[str], *, support: int = 1) -> pl.DataFrame:
         {
             "query_id": [f"q{i:05d}" for i in range(len(texts))],
             "normal": list(texts),
+            "language": ["en" if text.isascii() else "zh" for text in texts],
             "support": [support + i for i in range(len(texts))],
             "first_seen": [EPOCH + timedelta(seconds=i) for i in range(len(texts))],
         }

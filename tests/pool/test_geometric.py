@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from assets.pool import geometric
 from assets.pool.coverage import certify, radius_curve, random_radius, rarest_leaves
-from assets.pool.geometric import core_set
+from assets.pool.geometric import central_picks, centred, core_set
 from tests.pool.builders import unit_vectors
 
 
@@ -17,16 +17,21 @@ def textbook(points_ND: NDArray[np.float32], size: int) -> list[int]:
     first = int((points_ND @ points_ND.mean(axis=0)).argmax())
     picks, near = [first], np.full(len(points_ND), np.inf)
     while len(picks) < size:
-        near = np.minimum(near, np.linalg.norm(points_ND - points_ND[picks[-1]], axis=1))
+        near = np.minimum(near, 2 - 2 * (points_ND @ points_ND[picks[-1]]))
         near[picks] = -1.0
         picks.append(int(near.argmax()))
     return picks
 
 
+def sign_vectors(count: int, seed: int) -> NDArray[np.float32]:
+    """Unit vectors whose products are exact in float32, so that ties are real ties."""
+    return np.random.default_rng(seed).choice([-0.25, 0.25], size=(count, 16)).astype(np.float32)
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 300), st.integers(0, 50), st.sampled_from([1, 2, 8]))
 def test_batches_are_exact(count: int, seed: int, batch: int) -> None:
-    points = unit_vectors(count, dimensions=6, seed=seed)
+    points = sign_vectors(count, seed)
     size = max(1, count // 2)
     original, geometric._BATCH = geometric._BATCH, batch
     try:
@@ -91,12 +96,42 @@ def test_bad_sizes_are_errors_that_say_what_is_allowed() -> None:
         core_set(unit_vectors(3), list("abc"))
 
 
+def test_picks_move_to_the_middle_of_what_they_cover() -> None:
+    rng = np.random.default_rng(0)
+    middle = unit_vectors(3, dimensions=32)
+    points = np.concatenate([middle, np.repeat(middle, 20, axis=0) + 0.08 * rng.normal(size=(60, 32))])
+    points = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+    greedy = core_set(points, ["x"] * 63, size=3)
+    moved = central_picks(points, greedy, ["x"] * 63)
+    assert sorted(moved.picks_K.tolist()) == [0, 1, 2]
+    assert moved.radius < greedy.radius
+    assert sorted(set(moved.nearest_N.tolist())) == [0, 1, 2]
+
+
+def test_an_outlier_that_covers_only_itself_stays_a_pick() -> None:
+    points = np.eye(4, dtype=np.float32)[[0, 0, 0, 3]]
+    greedy = core_set(points, ["x"] * 4, size=2)
+    assert 3 in central_picks(points, greedy, ["x"] * 4).picks_K
+    assert central_picks(points[:0], core_set(points[:0], [], size=1), []).picks_K.tolist() == []
+
+
+def test_centring_takes_away_what_a_language_has_in_common() -> None:
+    shared = np.array([10.0, 0, 0], dtype=np.float32)
+    points = np.array([[0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=np.float32)
+    close = points + shared
+    close /= np.linalg.norm(close, axis=1, keepdims=True)
+    spread = centred(np.concatenate([points, close]), ["en"] * 4 + ["zh"] * 4)
+    np.testing.assert_allclose(np.linalg.norm(spread, axis=1), 1.0, atol=1e-5)
+    np.testing.assert_allclose(spread[4:] @ spread[4:].T, spread[:4] @ spread[:4].T, atol=1e-4)
+    np.testing.assert_allclose(centred(points[:1], ["en"]), points[:1])
+
+
 def test_the_certificate_beats_chance_and_its_curve_falls() -> None:
     points = unit_vectors(800, dimensions=3)
     buckets = [f"b{i % 4}" for i in range(800)]
     leaves = ["rare" if i < 4 else f"leaf{i % 12}" for i in range(800)]
     core = core_set(points, buckets, size=100)
-    certificate = certify(points, buckets, leaves, core)
+    certificate = certify(points, buckets, leaves, core, core)
     assert certificate.radius < certificate.random_radius
     assert certificate.tail_leaves == ("rare",)
     assert certificate.tail_radius <= certificate.radius
