@@ -20,17 +20,20 @@ END_OF_TURN = "<|im_end|>"
 PAD = "<|endoftext|>"
 SPECIAL = (PAD, "<|im_start|>", END_OF_TURN, "<tool_call>", "</tool_call>")
 SYSTEM_OPEN = "<|im_start|>system\ntools: "
-USER_OPEN = "<|im_end|>\n<|im_start|>user\n"
+USER_OPEN = "\n<|im_start|>user\n"
 ASSISTANT_OPEN = "<|im_end|>\n<|im_start|>assistant\n"
 RESULT_OPEN = "\n<|im_start|>user\n<tool_response>\n"
 RESULT_CLOSE = "\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
+# These are tokens of their own in the nano tokenizer. None but the assistant's opening begins with the end of a turn:
+# the longest match would swallow the mark that closes the turn before, and a server that encodes the whole text at once
+# would see other tokens than the policy was trained on.
 CALL_OPEN = '<tool_call>\n{"name": "'
 CALL_CLOSE = "}\n</tool_call>"
 
 JINJA = (
-    "{{ '<|im_start|>system\ntools: ' + (tools | map(attribute='function.signature') | join('; ')) }}"
+    "{{ '<|im_start|>system\ntools: ' + (tools | map(attribute='function.signature') | join('; ')) + '<|im_end|>' }}"
     "{% for m in messages %}"
-    "{% if m.role == 'user' %}{{ '<|im_end|>\n<|im_start|>user\n' + m.content }}"
+    "{% if m.role == 'user' %}{{ '\n<|im_start|>user\n' + m.content }}"
     "{{ '<|im_end|>\n<|im_start|>assistant\n' }}"
     "{% elif m.role == 'tool' %}{{ '\n<|im_start|>user\n<tool_response>\n' + m.content }}"
     "{{ '\n</tool_response><|im_end|>\n<|im_start|>assistant\n' }}"
@@ -53,7 +56,8 @@ def signature(tool: Tool) -> str:
 
 def prompt_text(instruction: str, tools: Sequence[str], signatures: Mapping[str, str]) -> str:
     """Everything before the assistant's first turn."""
-    return SYSTEM_OPEN + "; ".join(signatures[t] for t in tools) + USER_OPEN + instruction + ASSISTANT_OPEN
+    system = SYSTEM_OPEN + "; ".join(signatures[t] for t in tools) + END_OF_TURN
+    return system + USER_OPEN + instruction + ASSISTANT_OPEN
 
 
 def call_text(call: Call) -> str:
