@@ -3,9 +3,18 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 
 
 class Run(BaseModel):
@@ -19,7 +28,7 @@ class Run(BaseModel):
     """World whose tools are rendered and played."""
     seed: int = 0
     """From which every random choice follows."""
-    threads: int = 1
+    threads: PositiveInt = 1
     """CPU threads of torch; one beats two on a busy machine for models this small."""
 
     @classmethod
@@ -28,7 +37,7 @@ class Run(BaseModel):
 
         Raises:
             FileNotFoundError: no such file.
-            ValueError: unknown, missing or ill-typed settings; the message names each of them.
+            ValueError: no TOML, or unknown, missing or ill-typed settings; the message names each of them.
         """
         if not path.exists():
             raise FileNotFoundError(f"no run file at {path}")
@@ -37,6 +46,8 @@ class Run(BaseModel):
         except ValidationError as error:
             wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
             raise ValueError(f"{path}: {wrong}. Known settings: {', '.join(cls.model_fields)}") from error
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is not TOML: {error}") from error
 
     def write(self, path: Path) -> Path:
         """Write the run as TOML; strings, numbers and booleans look the same in JSON."""
@@ -55,25 +66,26 @@ class SftRun(Run):
     """Parquet of verified trajectories: trajectory_id, task_id, instruction, tools, steps, answer."""
     init: str = "scratch"
     """`scratch`, or the folder of the model to start from."""
-    steps: int = 500
+    steps: PositiveInt = 500
     """Optimiser steps."""
-    batch: int = 16
+    batch: PositiveInt = 16
     """Trajectories per step."""
-    learning_rate: float = 2e-3
-    warmup: int = 20
+    learning_rate: PositiveFloat = 2e-3
+    warmup: NonNegativeInt = 20
     """Steps of linear warm-up."""
-    decay: float = 0.3
+    decay: Annotated[float, Field(ge=0, le=1)] = 0.3
     """Share of the steps over which the learning rate falls to nothing at the end."""
-    weight_decay: float = 0.01
+    weight_decay: NonNegativeFloat = 0.01
     precision: Literal["fp32", "bf16"] = "fp32"
     """`bf16` runs the forward pass under autocast, weights stay fp32; on CPU it is slower for models this small."""
-    save_every: int = 100
+    save_every: PositiveInt = 100
     """Steps between states to resume from."""
     vocabulary: int = 896
     """From scratch: BPE vocabulary before JSON pieces and tool signatures."""
-    hidden: int = 128
-    layers: int = 3
-    heads: int = 4
+    hidden: PositiveInt = 128
+    layers: Annotated[int, Field(ge=2)] = 3
+    """From scratch: the first two begin as an induction circuit."""
+    heads: PositiveInt = 4
 
 
 class GrpoRun(Run):
@@ -83,23 +95,23 @@ class GrpoRun(Run):
     """Parquet of frontier tasks: task_id, task (JSON), weight."""
     init: str
     """Folder of the policy to start from."""
-    steps: int = 60
+    steps: PositiveInt = 60
     """Optimiser steps, each on freshly sampled episodes."""
-    groups: int = 16
+    groups: PositiveInt = 16
     """Tasks per step."""
-    generations: int = 8
+    generations: Annotated[int, Field(ge=2)] = 8
     """Attempts at each task: one group."""
-    learning_rate: float = 5e-4
-    temperature: float = 1.0
-    beta: float = 0.0
+    learning_rate: PositiveFloat = 5e-4
+    temperature: PositiveFloat = 1.0
+    beta: NonNegativeFloat = 0.0
     """Weight of the KL to the reference policy."""
     importance_sampling: Literal["token", "sequence"] = "token"
     """`sequence` is GSPO's ratio."""
     loss: Literal["grpo", "dapo", "dr_grpo"] = "dapo"
-    refills: int = 2
+    refills: NonNegativeInt = 2
     """Spare groups drawn from the frontier, in one further round, for each group of a step without variance."""
     precision: Literal["fp32", "bf16"] = "fp32"
-    save_every: int = 10
+    save_every: PositiveInt = 10
 
 
 class RolloutRun(Run):
@@ -111,9 +123,9 @@ class RolloutRun(Run):
     """Folder of the model."""
     version: str
     """Hash under which its results are kept."""
-    k: int = 8
-    temperature: float = 1.0
-    batch: int = 192
+    k: PositiveInt = 8
+    temperature: NonNegativeFloat = 1.0
+    batch: PositiveInt = 192
     """Attempts that advance side by side; part of what makes a resumed run equal."""
 
 

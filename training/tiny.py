@@ -57,7 +57,9 @@ def _hollow(value: Any) -> Any:
 def call_pieces(name: str, arguments: dict[str, Any]) -> list[str]:
     """The fixed pieces of a call's text, its opening with the tool's name and first key as one piece."""
     inner = json_pieces(arguments)
-    return [f'{CALL_OPEN}{name}", "arguments": {inner[0]}', *inner[1:-1], inner[-1] + CALL_CLOSE]
+    inner[0] = f'{CALL_OPEN}{name}", "arguments": {inner[0]}'
+    inner[-1] += CALL_CLOSE
+    return inner
 
 
 def build_tokenizer(

@@ -57,6 +57,9 @@ def read_tasks(path: Path) -> list[Task]:
     return [Task.model_validate_json(text) for text in pl.read_parquet(path, columns=["task"])["task"]]
 
 
+_TEXTS = ("task_id", "family", "split", "leaf", "query_id", "group", "twin", "instruction", "task")
+
+
 def tasks_frame(tasks: Sequence[Task]) -> pl.DataFrame:
     """Tasks as a table: the columns that people filter by, and the whole task as JSON."""
     return pl.DataFrame(
@@ -72,7 +75,7 @@ def tasks_frame(tasks: Sequence[Task]) -> pl.DataFrame:
             "instruction": [t.instruction for t in tasks],
             "task": [t.model_dump_json() for t in tasks],
         },
-        schema_overrides={c: pl.String for c in ("leaf", "query_id", "twin", "task_id", "family", "split", "group")},
+        schema_overrides={"depth": pl.Int64, **dict.fromkeys(_TEXTS, pl.String)},
     )
 
 
