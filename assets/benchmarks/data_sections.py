@@ -10,9 +10,9 @@ POOL, REASONS_SHOWN = "pool/candidate_pool", 12
 
 def _funnel(sources: Sources) -> str:
     found = layers(sources.lake)
-    lost = sum(layer.lost for layer in found)
+    lost = [layer.name for layer in found if layer.lost]
     conserved = "Every row is accounted for: in = kept + dropped, with a reason and the row that stands for it."
-    broken = f"{lost} rows are neither kept nor dropped: a check of the stage says which."
+    broken = f"Of {', '.join(lost)}, some rows are neither kept nor dropped: the checks of the stage say which."
     rows = (
         (layer.name, count(layer.went_in), count(layer.kept), share(layer.kept / max(1, layer.went_in)), _why(layer))
         for layer in found

@@ -142,7 +142,8 @@ def one_clear_error(*, debug: bool) -> Iterator[None]:
     except (OSError, OperationalError) as error:
         if debug or not is_disk_full(error):
             raise
-        warn(f"loopwright: no room left on the disk of {profiles.home()}: free some, then start again ({error})")
+        cause = error.orig if isinstance(error, OperationalError) else error
+        warn(f"loopwright: no room left on the disk of {profiles.home()} ({cause}): free some, then start again")
         raise typer.Exit(1) from error
 
 

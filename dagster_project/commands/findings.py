@@ -11,6 +11,7 @@ from resources.lake import Lake
 ENOUGH_TASKS: Final = 60
 """Admitted training tasks below which there is nothing to learn from; ours."""
 SAMPLES: Final = 3
+LEAVES: Final = 15
 CHARACTERS: Final = 76
 MEANINGS: Final = {
     "language": "the policy in training reads only some languages (setting `languages` of tasks/compiled_tasks)",
@@ -49,11 +50,13 @@ def _leaves(lake: Lake) -> str:
         lake.read("queries/distinct_queries").select("query_id", "text"), on="query_id"
     )
     lines = ["WHAT IS IN THE POOL, by intent (queries, then the most frequent)"]
-    for (leaf,), queries in sorted(pool.group_by("primary"), key=lambda found: (-len(found[1]), str(found[0][0]))):
+    leaves = sorted(pool.group_by("primary"), key=lambda found: (-len(found[1]), str(found[0][0])))
+    for (leaf,), queries in leaves[:LEAVES]:
         lines.append(f"  {leaf}: {len(queries):,}")
         top = queries.sort("support", "query_id", descending=[True, False])["text"].head(SAMPLES)
         lines += [f"      {_short(said)}" for said in top]
-    return "\n".join(lines)
+    rest = [f"  and {len(leaves) - LEAVES} rarer intents: see the report, or pool/candidate_pool on its page"]
+    return "\n".join(lines + (rest if len(leaves) > LEAVES else []))
 
 
 def _difficulty(lake: Lake) -> str:
@@ -82,6 +85,7 @@ def _what_to_do(lake: Lake) -> str:
             "WHAT TO DO",
             "  The pool is yours: deduplicated, labelled, with a coverage certificate; it lies in",
             f"  {lake.path('pool/candidate_pool')}",
+            f"  - what was found, as a page: {lake.path('benchmarks/report').with_name('report.html')}",
             "  - wrong column? `--column` names it; context and user columns are settings of queries/raw_queries",
             "  - another kind of request? edit the tree in assets/taxonomy/tree, and build a world beside",
             "    environments/worlds/atlas whose tools serve it: the stages after the pool ask only for its tasks",

@@ -67,6 +67,7 @@ class Line:
 
         Raises:
             StageFailedError: a stage failed; what was finished before it stays.
+            KeyboardInterrupt: it was stopped by Ctrl-C or SIGTERM.
         """
         reasons = self._reasons(stages)
         while now := next_round(stages, reasons):
@@ -77,7 +78,7 @@ class Line:
             self.made |= set(now)
             self._register(result.run_id)
             if not result.success:
-                raise _failed(result)
+                raise _failure(result)
             reasons = self._reasons(stages)
 
     def say_what_holds(self) -> None:
@@ -122,16 +123,18 @@ class Line:
         register_run(self.instance, run_id, Registry(url=profiles.registry_url()))
 
 
-def _failed(result: dg.ExecuteInProcessResult) -> StageFailedError:
-    """The failures of a run: the message of each first cause, and the whole traces."""
+def _failure(result: dg.ExecuteInProcessResult) -> BaseException:
+    """What ended a run: its failures, with what each stage said and the whole traces; or the user's Ctrl-C."""
     said, traces = [], []
     for event in result.filter_events(lambda event: event.is_step_failure):
         error = event.step_failure_data.error
         if error is None:
             continue
         traces.append(error.to_string())
-        while error.cause is not None:
-            error = error.cause
+        while error.cause is not None and (error.cls_name or "").startswith("Dagster"):
+            error = error.cause  # Dagster wraps what the stage raised; what that was raised from says less
+        if error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
+            return KeyboardInterrupt()
         said.append(f"{(event.step_key or '').replace('__', '/', 1)} failed: {in_short(error.message)}")
     return StageFailedError("\n".join(said) or f"run {result.run_id} failed", "\n".join(traces))
 

@@ -69,11 +69,11 @@ def run(
 
 
 def failures(result: dg.ExecuteInProcessResult) -> list[str]:
-    """One line per failed step: which, and the message of its first cause."""
+    """One line per failed step: which, and what it raised (Dagster wraps that)."""
     lines = []
     for event in result.filter_events(lambda event: event.is_step_failure):
         error = event.step_failure_data.error
-        while error is not None and error.cause is not None:
+        while error is not None and error.cause is not None and (error.cls_name or "").startswith("Dagster"):
             error = error.cause
         lines.append(f"{event.step_key} failed: {error.message.strip() if error else 'no message'}")
     return lines

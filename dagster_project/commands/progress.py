@@ -17,11 +17,12 @@ from typing import Any, Final, NamedTuple, Protocol, TextIO
 import dagster as dg
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 EVERY_S: Final = 30.0
 """Least seconds between two progress lines of one stage in a pipe."""
 ADVANCE: Final = re.compile(
-    r"(?P<what>[\w/ .-]+): (?P<done>[\d,]+)(?:/| of )(?P<total>[\d,]+)[^,;]*"
+    r"(?P<what>[\w/ .-]+): (?P<done>\d+(?:,\d{3})*)(?:/| of )(?P<total>\d+(?:,\d{3})*)(?: [a-z]+)*"
     r"(?:, (?P<rate>[\d.]+)/s)?(?:, (?P<left>[\d.]+) s left)?(?:; (?P<note>.*))?"
 )
 
@@ -109,7 +110,8 @@ class Bars:
     """One live bar for the stage that runs; finished ones stay as lines above it."""
 
     def __init__(self, console: Console) -> None:
-        columns = (TextColumn("        {task.description}"), BarColumn(24), TextColumn("{task.fields[said]}"))
+        said = TextColumn("{task.fields[said]}", table_column=Column(no_wrap=True, overflow="ellipsis"))
+        columns = (TextColumn("        {task.description}"), BarColumn(20), said)
         self._progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
         self._task: TaskID | None = None
 
@@ -126,7 +128,9 @@ class Bars:
     def advanced(self, stage: str, advance: Advance) -> None:
         """Move the bar."""
         if self._task is not None:
-            self._progress.update(self._task, total=advance.total, completed=advance.done, said=advance.said)
+            self._progress.update(
+                self._task, total=advance.total, completed=advance.done, said=advance.said, refresh=True
+            )
 
     def ended(self) -> None:
         """Take the bar away."""
