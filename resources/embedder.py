@@ -27,8 +27,8 @@ class Embedder(dg.ConfigurableResource):
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True)
 
-    chunk: PositiveInt = 4096
-    """Texts tokenised and pooled at a time: bounds the memory, does not change the result."""
+    chunk: PositiveInt = 256
+    """Texts tokenised and pooled at a time: small enough for the cache, does not change the result."""
 
     @property
     def version(self) -> str:
@@ -66,7 +66,7 @@ def _pooled(texts: list[str], *, first_row: int) -> NDArray[np.float32]:
 
 
 @cache
-def _wordllama() -> Any:  # noqa: ANN401 - WordLlama ships no types
+def _wordllama() -> Any:
     import wordllama
 
     home = str(Path(wordllama.__file__).parent)

@@ -78,7 +78,7 @@ def checked(vectors_ND: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(vectors_ND, dtype=np.float32)
 
 
-def _range(index: Any, vectors_QD: NDArray[np.float32], start: int, bound: float) -> Within:  # noqa: ANN401
+def _range(index: Any, vectors_QD: NDArray[np.float32], start: int, bound: float) -> Within:
     chunk_QD = checked(vectors_QD[start : start + _ROWS_AT_A_TIME])
     limits, similarity_P, row_P = index.range_search(chunk_QD, bound)
     query_P = np.repeat(np.arange(len(chunk_QD)) + start, np.diff(limits).astype(np.int64))
@@ -86,14 +86,14 @@ def _range(index: Any, vectors_QD: NDArray[np.float32], start: int, bound: float
     return Within(query_P[order_P], row_P[order_P].astype(np.int64), similarity_P[order_P])
 
 
-def _on_fastest_device(index: Any) -> Any:  # noqa: ANN401
+def _on_fastest_device(index: Any) -> Any:
     faiss = _faiss()
     if faiss.get_num_gpus() > 0:
         return faiss.index_cpu_to_all_gpus(index)
     return index
 
 
-def _faiss() -> Any:  # noqa: ANN401 - FAISS ships no types
+def _faiss() -> Any:
     try:
         import faiss
     except ModuleNotFoundError as missing:

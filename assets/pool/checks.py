@@ -6,6 +6,7 @@ import polars as pl
 from assets import keys
 from assets.pool.assets import DROPPED
 from assets.pool.audit import Conservation, conservation, jaccard_of, similar_pairs_left
+from assets.pool.facts import as_read
 from assets.pool.layers import buckets_of
 from resources.embedder import Embedder
 from resources.lake import Lake
@@ -51,7 +52,7 @@ def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
     bound = lake.read(DROPPED, "semantic")["similarity"].min()
     if bound is None:
         return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
-    vectors = Embedder().embed(kept["told"].to_list()).astype("float64")
+    vectors = Embedder().embed(as_read(kept["told"].to_list())).astype("float64")
     left = similar_pairs_left(
         kept["told"].to_list(), buckets_of(kept), lambda _: vectors @ vectors.T, float(str(bound)) + 1e-6
     )

@@ -6,33 +6,48 @@ that differ (FM 1506, FM 1507) keep both. Each half of the policy can be switche
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from assets.labels.constraints import Constraints, Reading, constraints_of, read
 
 
-def as_read(texts: Sequence[str]) -> list[str]:
-    """The texts as the rules read them: folded words only, slips of the finger undone, marks of the scrub gone.
+class Told(NamedTuple):
+    """Requests as the rules read them."""
 
-    What is embedded, so that `fligth` is no place of its own in the space. A text without words stays as it is.
-    """
-    return [" ".join(read(text).words.folded) or text for text in texts]
+    facts: list[str]
+    """One key per request."""
+    words: list[str]
+    """Folded words only, slips of the finger undone, marks of the scrub gone: what is embedded, so that `fligth` has
+    no place of its own in the space. A request without words stays as it is."""
 
 
-def facts_of(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> list[str]:
-    """One key per text.
+def read_requests(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> Told:
+    """Read each text once.
 
     Args:
         texts: requests, in any language.
         numbers: whether numbers that differ keep both requests.
         names: whether cities, days, modes and the other slots that differ keep both.
     """
-    return [_key(text, numbers=numbers, names=names) for text in texts]
+    told = Told([], [])
+    for text in texts:
+        reading = read(text)
+        told.facts.append(_key(reading, numbers=numbers, names=names))
+        told.words.append(" ".join(reading.words.folded) or text)
+    return told
 
 
-def _key(text: str, *, numbers: bool, names: bool) -> str:
-    if not (numbers or names):
-        return ""
-    reading = read(text)
+def facts_of(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> list[str]:
+    """One key per text; see `read_requests`."""
+    return read_requests(texts, numbers=numbers, names=names).facts
+
+
+def as_read(texts: Sequence[str]) -> list[str]:
+    """The words of each text; see `read_requests`."""
+    return read_requests(texts, numbers=False, names=False).words
+
+
+def _key(reading: Reading, *, numbers: bool, names: bool) -> str:
     parts = _slots(constraints_of(reading)) if names else []
     if numbers:
         parts += ["#", *_loose_numbers(reading)]

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assets.pool.coverage import Certificate, certify
-from assets.pool.facts import as_read, facts_of
+from assets.pool.facts import as_read, facts_of, read_requests
 from assets.pool.geometric import central_picks, centred, core_set
 from assets.pool.lexical import lexical_survivors
 from assets.pool.semantic import semantic_survivors
@@ -76,9 +76,8 @@ def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, pol
         policy: what keeps both.
     """
     ordered = keep_order(queries)
-    told = _told(ordered)
-    facts = facts_of(told, numbers=policy.numbers, names=policy.names)
-    survival = semantic_survivors(embed(as_read(told)), buckets_of(ordered), facts, threshold)
+    told = read_requests(_told(ordered), numbers=policy.numbers, names=policy.names)
+    survival = semantic_survivors(embed(told.words), buckets_of(ordered), told.facts, threshold)
     return _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
 
 
