@@ -26,13 +26,13 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
     """Languages that the policy in training can read; the nano tokenizer has no Chinese."""
     held_out_share: NonNegativeFloat = 0.0
     """Share of the queries that go to the hidden split whatever cities they name."""
-    floor: NonNegativeInt = 250
+    floor: NonNegativeInt = 700
     """Originals per family in the training split, topped up from the queries that the geometric layer left out."""
     per_family: NonNegativeInt = 1000
     """Training tasks per family that variants (a query's wording with other cities and days) fill up to."""
     copies: NonNegativeInt = 40
     """Most variants of one query."""
-    refusal_share: NonNegativeFloat = 0.12
+    refusal_share: NonNegativeFloat = 0.05
     """Share of the solvable tasks that get a refusal twin."""
     irrelevant: NonNegativeInt = 800
     """Most queries of the irrelevance set that become refusal tasks."""

@@ -19,7 +19,7 @@ from environments.worlds.atlas.families import FAMILIES, plan_of
 from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordings
 
 GROUND_MODES = ("driving", "walking", "bicycling", "transit")
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _FUNCTION_WORDS = frozenset(
     [
         "a",
@@ -273,12 +273,13 @@ def date_slot(text: str, value: str) -> str:
 
 
 def unexplained(text: str, family: str, constraints: Constraints) -> list[str]:
-    """Words of `text` that are neither part of a constraint nor in any wording of the family."""
+    """Words and numbers of `text` that are neither part of a constraint nor in any wording of the family."""
+    known = _lexicon(family) | _FUNCTION_WORDS | {str(constraints.budget)}
     rest = text.casefold()
     spans = [c.text for c in constraints.cities] + ([constraints.date.text] if constraints.date else [])
     for span in sorted(spans, key=len, reverse=True):
         rest = re.sub(rf"(?<!\w){re.escape(span.casefold())}(?!\w)", " ", rest)
-    return [w for w in _WORD.findall(rest) if w not in _FUNCTION_WORDS and w not in _lexicon(family)]
+    return [w for w in _WORD.findall(rest) if w not in known]
 
 
 @cache

@@ -6,7 +6,8 @@ layer left out, and variants fill each family up to one size: the policy meets e
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import polars as pl
@@ -48,13 +49,13 @@ def labelled_queries(queries: pl.DataFrame, labels: pl.DataFrame) -> list[Labell
 class Sizes(NamedTuple):
     """How the pool is filled; the numbers are ours."""
 
-    floor: int = 250
+    floor: int = 700
     """Originals of a family in the training split, topped up from the reserve."""
     per_family: int = 1000
     """Training tasks of a family that variants fill up to."""
     copies: int = 40
     """Most variants of one original."""
-    refusal_share: float = 0.12
+    refusal_share: float = 0.05
     """Share of the solvable tasks that get a refusal twin."""
 
 
@@ -88,7 +89,17 @@ def build_pool(
     drawn = {t.task_id for t in beside}
     ordered = [tasks[i] for i in sorted(tasks)]
     origins = [_origin(t.task_id, drawn, variant_ids, tails) for t in ordered]
-    return TaskPool(ordered, origins, compiled.dropped, len(queries))
+    lost = [d for s in compiled.tasks if (d := _lost(s.task, tasks)) is not None]
+    return TaskPool(ordered, origins, [*compiled.dropped, *lost], len(queries))
+
+
+def _lost(task: Task, kept: Mapping[str, Task]) -> Dropped | None:
+    """Why a query that compiled is no task of the pool, if it is none."""
+    found = kept.get(task.task_id)
+    if found is None:
+        return Dropped(task.query_id or "", "no_twin", f"no solvable task in the {task.split} split to stand beside")
+    same = found.query_id == task.query_id
+    return None if same else Dropped(task.query_id or "", "same_task", found.query_id or "")
 
 
 def _origin(task_id: str, drawn: set[str], variant_ids: set[str], tails: set[str]) -> str:
@@ -122,14 +133,16 @@ def long_tail(
 
 
 def fill_up(originals: Sequence[Slotted], per_family: int, copies: int) -> list[Slotted]:
-    """Variants that bring each family towards `per_family` tasks, the same number for each of its originals."""
+    """Variants that bring each family towards `per_family` tasks, about the same number for each original."""
     by_family: dict[str, list[Slotted]] = defaultdict(list)
     for original in originals:
         by_family[original.task.family].append(original)
     made = []
     for mine in by_family.values():
-        each = min(copies, max(0, -(-(per_family - len(mine)) // len(mine))))
-        made += [v for s in mine for v in variants(s, each)]
+        wanted = max(0, per_family - len(mine))
+        each = min(copies, -(-wanted // len(mine)))
+        order = sorted(mine, key=lambda s: (stable_hash("fill", s.task.task_id), s.task.task_id))
+        made += list(islice((v for s in order for v in variants(s, each)), wanted))
     return made
 
 

@@ -14,6 +14,8 @@ from environments.worlds.atlas.families import FAMILIES, plan_of
 from environments.worlds.atlas.plans import date_argument
 from environments.worlds.atlas.tasks import draw_slots, invented_place, make_task, offered_tools_for, without_tool
 
+LOST_PLACES = 4
+"""Weather tasks become tasks about a place that does not exist so many times as often as they lose their tool."""
 MONTH_DAY = re.compile(r"June \d{1,2}")
 
 
@@ -102,10 +104,11 @@ def refusals(originals: Sequence[Slotted], share: float) -> list[Task]:
     made = []
     for task, slots in originals:
         rng = random.Random(stable_hash("refusal", task.task_id))
-        if not task.gold_calls or rng.random() >= share:
-            continue
-        lost = _lost_place(task, slots, rng) if task.family == "weather" and rng.random() < 0.5 else None
-        made.append(lost or without_tool(task, rng))
+        drawn = rng.random()
+        if task.gold_calls and drawn < share:
+            made.append(without_tool(task, rng))
+        elif task.family == "weather" and drawn < share * (1 + LOST_PLACES):
+            made += [lost for lost in [_lost_place(task, slots, rng)] if lost is not None]
     return made
 
 
