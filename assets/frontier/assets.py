@@ -29,7 +29,7 @@ class SeedProbesConfig(StageConfig, stage=keys.SEED_PROBES):
     temperature: PositiveFloat = 1.0
     batch: PositiveInt = 192
     """Attempts side by side; part of what makes a resumed probe equal."""
-    warm_up_share: PositiveFloat = 0.6
+    warm_up_share: PositiveFloat = 0.7
     """Share of `trajectories/seed_trajectories`."""
     seed: int = 0
 
@@ -41,7 +41,7 @@ class BoundaryProbesConfig(StageConfig, stage=keys.BOUNDARY_PROBES):
     k: PositiveInt = 8
     temperature: PositiveFloat = 1.0
     batch: PositiveInt = 192
-    warm_up_share: PositiveFloat = 0.6
+    warm_up_share: PositiveFloat = 0.7
     seed: int = 1
 
 

@@ -21,7 +21,7 @@ TABLE, QUEUE = "policy/rl_policy", "policy/training_queue"
 class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     """GRPO on the frontier of the boundary policy."""
 
-    steps: PositiveInt = 80
+    steps: PositiveInt = 70
     groups: PositiveInt = 16
     """Tasks per step."""
     generations: PositiveInt = 8
@@ -32,7 +32,7 @@ class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     importance_sampling: str = "token"
     """`token` is GRPO's ratio, `sequence` GSPO's."""
     loss: str = "dapo"
-    refills: NonNegativeInt = 2
+    refills: NonNegativeInt = 1
     """Spare groups drawn for each group of a step without variance."""
     save_every: PositiveInt = 20
     seed: int = 0

@@ -22,7 +22,7 @@ SEED, BOUNDARY = "sft/seed_policy", "sft/boundary_policy"
 class SeedPolicyConfig(StageConfig, stage=keys.SEED_POLICY):
     """The first SFT, from scratch on nano."""
 
-    steps: PositiveInt = 1200
+    steps: PositiveInt = 1600
     batch: PositiveInt = 16
     learning_rate: PositiveFloat = 2e-3
     hidden: PositiveInt = 128
@@ -30,7 +30,7 @@ class SeedPolicyConfig(StageConfig, stage=keys.SEED_POLICY):
     heads: PositiveInt = 4
     vocabulary: PositiveInt = 896
     """BPE vocabulary before JSON pieces and tool signatures."""
-    save_every: PositiveInt = 200
+    save_every: PositiveInt = 400
     seed: int = 0
 
 

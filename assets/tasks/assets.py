@@ -28,7 +28,7 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
     """Share of the queries that go to the hidden split whatever cities they name."""
     floor: NonNegativeInt = 700
     """Originals per family in the training split, topped up from the queries that the geometric layer left out."""
-    per_family: NonNegativeInt = 1000
+    per_family: NonNegativeInt = 1400
     """Training tasks per family that variants (a query's wording with other cities and days) fill up to."""
     copies: NonNegativeInt = 40
     """Most variants of one query."""

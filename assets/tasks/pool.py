@@ -51,7 +51,7 @@ class Sizes(NamedTuple):
 
     floor: int = 700
     """Originals of a family in the training split, topped up from the reserve."""
-    per_family: int = 1000
+    per_family: int = 1400
     """Training tasks of a family that variants fill up to."""
     copies: int = 40
     """Most variants of one original."""

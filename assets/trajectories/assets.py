@@ -27,7 +27,7 @@ SEED, ADAPTIVE = "trajectories/seed_trajectories", "trajectories/adaptive_trajec
 class SeedTrajectoriesConfig(StageConfig, stage=keys.SEED_TRAJECTORIES):
     """The warm-up set and its teacher."""
 
-    share: PositiveFloat = 0.6
+    share: PositiveFloat = 0.7
     """Random share of the training tasks. The AMAP report's 10% warms up a pretrained model; nano has none."""
     k: PositiveInt = 8
     """Attempts at each task."""
