@@ -19,6 +19,7 @@ def _registers(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
         description="Record what the run materialized, and from what, in the registry.",
     )
     def register(context: dg.RunStatusSensorContext, registry: Registry) -> None:
+        """Record the artefacts of the run that just ended."""
         made = register_run(context.instance, context.dagster_run.run_id, registry)
         context.log.info("registered %d artefacts of run %s", len(made), context.dagster_run.run_id)
 
