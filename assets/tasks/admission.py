@@ -9,6 +9,9 @@ Source: pipeline stage 6; tau2-bench's tasks that a do-nothing agent solves are 
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 from typing import NamedTuple
 
 from environments.episode import Episode, Scored
@@ -54,14 +57,16 @@ class Admission(NamedTuple):
         return float(beta.ppf(0.95, self.exploits + 1, self.trials - self.exploits))
 
 
-def admit(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Verifier) -> Admission:
-    """Run the gate over `tasks`, each on its own; order-free.
+class Tried(NamedTuple):
+    """What the gate found on some tasks."""
 
-    Args:
-        tasks: compiled tasks, twins included.
-        make_world: opens one session of their world.
-        verifier: the verifier that will grade them in training.
-    """
+    rejected: list[Rejection]
+    exploits: int
+    trials: int
+
+
+def try_tasks(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Verifier) -> Tried:
+    """Gold, reset and cheating policies on each task, on its own."""
     pool = WorldPool(make_world)
     rejected = [*_unstable(tasks, make_world), *_unsolved(tasks, pool, verifier)]
     cheats = [(policy(), e) for policy in CHEATERS for e in _play(tasks, policy(), pool, verifier, 1)]
@@ -69,6 +74,26 @@ def admit(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Veri
     counted = [(p, e) for p, e in cheats if not _may_score(p, by_id[e.task_id])]
     paid = [(p, e) for p, e in counted if _reward(e) > 0]
     rejected += [Rejection(e.task_id, p.version, (e.answer or "")[:200]) for p, e in paid]
+    return Tried(rejected, len(paid), len(counted))
+
+
+def admit(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Verifier, *, workers: int = 1) -> Admission:
+    """Run the gate over `tasks`, each on its own; order-free, the same for any number of workers.
+
+    Args:
+        tasks: compiled tasks, twins included.
+        make_world: opens one session of their world.
+        verifier: the verifier that will grade them in training.
+        workers: processes side by side.
+    """
+    parts = [tasks[i::workers] for i in range(workers)]
+    if workers == 1:
+        tried = [try_tasks(tasks, make_world, verifier)]
+    else:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            tried = list(pool.map(try_tasks, parts, repeat(make_world), repeat(verifier)))
+    rejected = [r for t in tried for r in t.rejected]
+    by_id = {t.task_id: t for t in tasks}
     failed = {r.task_id for r in rejected}
     orphans = [
         t for t in tasks if t.task_id not in failed and t.twin is not None and (t.twin in failed or t.twin not in by_id)
@@ -76,7 +101,8 @@ def admit(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Veri
     rejected += [Rejection(t.task_id, "twin", f"its twin {t.twin} was not admitted") for t in orphans]
     failed |= {t.task_id for t in orphans}
     first = list({r.task_id: r for r in reversed(rejected)}.values())
-    return Admission([t for t in tasks if t.task_id not in failed], sorted(first), len(paid), len(counted))
+    exploits, trials = sum(t.exploits for t in tried), sum(t.trials for t in tried)
+    return Admission([t for t in tasks if t.task_id not in failed], sorted(first), exploits, trials)
 
 
 def _may_score(policy: Scripted, task: Task) -> bool:

@@ -2,7 +2,7 @@
 
 import dagster as dg
 import polars as pl
-from pydantic import NonNegativeFloat, NonNegativeInt
+from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
 from assets import keys
 from assets.config import StageConfig
@@ -36,6 +36,13 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
     """Share of the solvable tasks that get a refusal twin."""
     irrelevant: NonNegativeInt = 800
     """Most queries of the irrelevance set that become refusal tasks."""
+
+
+class AdmittedTasksConfig(StageConfig, stage=keys.ADMITTED_TASKS):
+    """How the gate is run."""
+
+    workers: PositiveInt = 2
+    """Processes side by side; the result does not depend on it."""
 
 
 @dg.asset(
@@ -87,10 +94,10 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     owners=["team:loopwright"],
     code_version="1",
 )
-def admitted_tasks(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResult:
+def admitted_tasks(context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake) -> dg.MaterializeResult:
     """Tasks that the gold solution solves, that cheating does not, and whose world comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
-    result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier())
+    result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier(), workers=config.workers)
     schema = {"task_id": pl.String, "check": pl.String, "evidence": pl.String}
     lake.write(QUARANTINE, pl.DataFrame(result.rejected, schema=schema, orient="row"))
     context.log.info("%d admitted, %d to quarantine", len(result.admitted), len(result.rejected))
