@@ -104,11 +104,12 @@ def refusals(originals: Sequence[Slotted], share: float) -> list[Task]:
     made = []
     for task, slots in originals:
         rng = random.Random(stable_hash("refusal", task.task_id))
+        lost_share = min(0.5, share * LOST_PLACES) if task.family == "weather" else 0.0
         drawn = rng.random()
-        if task.gold_calls and drawn < share:
-            made.append(without_tool(task, rng))
-        elif task.family == "weather" and drawn < share * (1 + LOST_PLACES):
-            made += [lost for lost in [_lost_place(task, slots, rng)] if lost is not None]
+        if not task.gold_calls or drawn >= lost_share + share:
+            continue
+        lost = _lost_place(task, slots, rng) if drawn < lost_share else None
+        made.append(lost or without_tool(task, rng))
     return made
 
 
