@@ -52,7 +52,11 @@ def probes_frame(episodes: pl.DataFrame, tasks: Sequence[Task], k: int) -> pl.Da
     """One row per probed task: rate, unbiased variance, learnability, region, causes and cost.
 
     Attempts without a result enter no rate; a task with fewer than two scored attempts is left for the next probe.
+
+    Raises:
+        ValueError: the attempts were graded under several keys; results of different keys never mix.
     """
+    _require_one_key(episodes)
     family = {t.task_id: t.family for t in tasks}
     rows = []
     for (task_id,), frame in episodes.sort("task_id", "attempt").group_by("task_id", maintain_order=True):
@@ -91,10 +95,7 @@ def frontier_frame(tasks: Sequence[Task], probes: pl.DataFrame) -> pl.DataFrame:
     Raises:
         ValueError: the probes were made under several keys; results of different keys never mix.
     """
-    if probes["key"].n_unique() > 1:
-        raise ValueError(
-            f"probes of {probes['key'].n_unique()} result keys cannot be mixed: probe again with one policy"
-        )
+    _require_one_key(probes)
     training = sorted((t for t in tasks if t.split == "train"), key=lambda t: t.task_id)
     known = {r["task_id"]: r for r in probes.iter_rows(named=True)}
     won_Q = np.array([known[t.task_id]["successes"] if t.task_id in known else 0 for t in training], dtype=float)
@@ -120,6 +121,11 @@ def frontier_frame(tasks: Sequence[Task], probes: pl.DataFrame) -> pl.DataFrame:
             "certain": certain(mean_Q),
         }
     )
+
+
+def _require_one_key(frame: pl.DataFrame) -> None:
+    if (keys := frame["key"].n_unique()) > 1:
+        raise ValueError(f"probes of {keys} result keys cannot be mixed: probe again with one policy")
 
 
 def _expected_region(mean: float) -> str:

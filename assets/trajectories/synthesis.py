@@ -17,7 +17,7 @@ from environments.policy import Policy
 from environments.task import Task
 from environments.verifier import Verifier
 from environments.world import WorldPool
-from training.journal import Progress, run_journalled
+from training.journal import EPISODE_SCHEMA, Progress, run_journalled
 
 
 class Synthesis(NamedTuple):
@@ -27,7 +27,7 @@ class Synthesis(NamedTuple):
     """trajectory_id, task_id, family, instruction, tools, steps, answer, attempts, perfect."""
     attempts: int
     without: dict[str, str]
-    """Tasks without a perfect attempt, with the cause of the last one."""
+    """Tasks without a perfect attempt, with the cause of the last graded one, or of the last where none was."""
 
     @property
     def yield_(self) -> float:
@@ -74,7 +74,7 @@ def synthesise(
             run_journalled(mine, teacher, pool, verifier, folder / f"k{k}", k=k, seed=seed, batch=batch, progress=told)
         )
         done += k * len(mine)
-    episodes = pl.concat(frames) if frames else pl.DataFrame()
+    episodes = pl.concat(frames) if frames else pl.DataFrame(schema=EPISODE_SCHEMA)
     return best_of(episodes, {t.task_id: t for t in tasks}, total)
 
 
@@ -97,6 +97,7 @@ def best_of(episodes: pl.DataFrame, tasks: Mapping[str, Task], attempts: int) ->
         family=pl.Series(families, dtype=pl.String), tools=pl.Series(tools, dtype=pl.List(pl.String))
     )
     solved = set(kept["task_id"])
-    last = scored.sort("task_id", "attempt").unique("task_id", keep="last")
+    graded = pl.col("status") == "scored"
+    last = episodes.sort("task_id", graded, "attempt").unique("task_id", keep="last", maintain_order=True)
     without = {i: c for i, c in last.select("task_id", "cause").iter_rows() if i not in solved}
     return Synthesis(kept.sort("trajectory_id"), attempts, without)
