@@ -3,8 +3,8 @@
     LOOPWRIGHT_CORPORA=... python tests/bench/real.py [--home FOLDER]
 
 Prints, for a reader, forty of the real queries that became tasks and the rules that stood against the others. Half of
-the queries are held out by hash; variants of the other half (the user's wording with other cities and days) are what the
-policy learns from. `QUICK=1` stops after the tasks.
+the queries are held out by hash; variants of the other half (the user's wording with other cities and days) are what
+the policy learns from. `QUICK=1` stops after the tasks.
 """
 
 import argparse
