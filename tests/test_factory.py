@@ -1,46 +1,78 @@
-"""The whole factory on micro, twice from nothing: the same data versions, whatever the hash seed and threads."""
+"""The whole factory on micro, twice from nothing, once killed on the way: the same data versions, nothing lost."""
 
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from assets import keys
+from assets.benchmarks.funnel import layers
+from resources.lake import Lake
 from resources.registry import Artefact, Registry
 
 pytestmark = pytest.mark.slow
 
 PIPELINE = [keys.table_of(key) for key in keys.PIPELINE]
+KILLED_AT = (
+    "trajectories/seed_trajectories/runs/*/*/part-*.parquet",
+    "sft/seed_policy/runs/*/state/checkpoint-*/complete",
+    "policy/rl_policy/runs/*/state/checkpoint-*/complete",
+)
+"""Files whose appearance says that a stage is in its midst: sampling, SFT, RL."""
 
 
 class Factory:
-    """One state folder and the process that fills it."""
+    """One state folder and the processes that fill it."""
 
     def __init__(self, home: Path, **environment: str) -> None:
-        self.home = home
+        self.home, self.lake = home, Lake(root=str(home / "lake"))
+        self.place = {**os.environ, "LOOPWRIGHT_HOME": str(home), "OMP_NUM_THREADS": "1", **environment}
         home.mkdir()
-        place = {**os.environ, "LOOPWRIGHT_HOME": str(home), "OMP_NUM_THREADS": "1", **environment}
-        command = [sys.executable, "-c", "from dagster_project.commands import app; app()", "materialize", "*"]
-        with (home / "run.log").open("wb") as log:
-            self.process = subprocess.Popen(command, env=place, stdout=log, stderr=subprocess.STDOUT)
+
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """`loopwright demo` in a process of its own."""
+        command = [sys.executable, "-c", "from dagster_project.commands import app; app()", "demo", *arguments]
+        with (self.home / "run.log").open("ab") as log:
+            return subprocess.Popen(command, env=self.place, stdout=log, stderr=subprocess.STDOUT)
+
+    def kill_when(self, pattern: str) -> None:
+        """Start a demo and kill it outright when a file of the lake appears."""
+        process = self.start()
+        while not list(Path(self.lake.root).glob(pattern)):
+            assert process.poll() is None, self.said()
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+
+    def said(self) -> str:
+        """What the demos printed."""
+        return (self.home / "run.log").read_text()
 
     def made(self) -> dict[str, Artefact]:
-        """The artefacts of the run, once it has ended well."""
-        assert self.process.wait(1_200) == 0, (self.home / "run.log").read_text()[-3_000:]
+        """The latest artefact of every stage."""
         registry = Registry(url=f"sqlite:///{self.home / 'registry.db'}")
         return {key: found for key in PIPELINE if (found := registry.artefact(key)) is not None}
+
+    def versions(self) -> dict[str, str]:
+        """Data version by stage."""
+        return {key: artefact.data_version for key, artefact in self.made().items()}
 
 
 @pytest.fixture(scope="module")
 def factories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Factory, Factory]:
-    """Two factories at work side by side, under different hash seeds and thread counts."""
+    """Two finished factories of other paths, hash seeds and thread counts; the second was killed three times."""
     root = tmp_path_factory.mktemp("factories")
-    return (
-        Factory(root / "one", PYTHONHASHSEED="1", POLARS_MAX_THREADS="1"),
-        Factory(root / "other", PYTHONHASHSEED="2", POLARS_MAX_THREADS="2"),
-    )
+    one = Factory(root / "one", PYTHONHASHSEED="1", POLARS_MAX_THREADS="1")
+    other = Factory(root / "other", PYTHONHASHSEED="2", POLARS_MAX_THREADS="2")
+    undisturbed = one.start()
+    for pattern in KILLED_AT:
+        other.kill_when(pattern)
+    assert other.start().wait(1_200) == 0, other.said()
+    assert undisturbed.wait(1_200) == 0, one.said()
+    return one, other
 
 
 def test_every_stage_is_made_registered_and_linked(factories: tuple[Factory, Factory]) -> None:
@@ -52,6 +84,28 @@ def test_every_stage_is_made_registered_and_linked(factories: tuple[Factory, Fac
     assert {key for key, inputs in fed_by.items() if not inputs} == {"queries/raw_queries", "taxonomy/intent_taxonomy"}
 
 
-def test_made_twice_from_nothing_the_versions_are_the_same(factories: tuple[Factory, Factory]) -> None:
-    one, other = ({key: a.data_version for key, a in factory.made().items()} for factory in factories)
-    assert one == other
+def test_made_twice_from_nothing_and_killed_on_the_way_the_versions_are_the_same(
+    factories: tuple[Factory, Factory],
+) -> None:
+    one, other = factories
+    assert one.versions() == other.versions()
+    assert other.said().count("an earlier demo was killed") == len(KILLED_AT)
+
+
+def test_every_layer_keeps_or_drops_each_row(factories: tuple[Factory, Factory]) -> None:
+    found = {layer.name: layer.lost for layer in layers(factories[0].lake)}
+    assert len(found) == 8
+    assert found == dict.fromkeys(found, 0)
+
+
+def test_made_anew_on_its_own_state_the_versions_are_the_same(factories: tuple[Factory, Factory]) -> None:
+    one = factories[0]
+    before = one.versions()
+    assert one.start("--again").wait(1_200) == 0, one.said()
+    assert one.versions() == before
+
+
+def test_what_holds_is_not_made_again(factories: tuple[Factory, Factory]) -> None:
+    one = factories[1]
+    assert one.start().wait(300) == 0, one.said()
+    assert f"{len(PIPELINE)} of {len(PIPELINE)} stages hold from before" in one.said()

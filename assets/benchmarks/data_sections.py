@@ -5,6 +5,7 @@ from assets.benchmarks.funnel import Layer, layers
 from assets.benchmarks.html import Section, Sources, count, details, figure, note, prose, share, table, tag
 
 COMPILED, ADMITTED = "tasks/compiled_tasks", "tasks/admitted_tasks"
+ORIGINS = ("query", "long_tail", "variant", "refusal")
 POOL, REASONS_SHOWN = "pool/candidate_pool", 12
 
 
@@ -65,7 +66,7 @@ def _leaves(sources: Sources) -> str:
 
 def _tasks(sources: Sources) -> str:
     tasks = sources.lake.read(ADMITTED)
-    origins = [o for o in ("query", "variant", "refusal") if o in set(tasks["origin"].drop_nulls())]
+    origins = [o for o in ORIGINS if o in set(tasks["origin"].drop_nulls())]
     rows = {
         str(family).replace("_", " "): dict(own["origin"].value_counts().iter_rows())
         for (family,), own in sorted(tasks.group_by("family"), key=lambda found: (-len(found[1]), str(found[0][0])))
@@ -75,8 +76,9 @@ def _tasks(sources: Sources) -> str:
     )
     told = prose(
         f"{len(tasks):,} tasks were admitted: {splits}.",
-        "A task is made of the user's own words where the world can check every one of them; variants say the same "
-        "with other cities and days, and refusals stand beside a solvable twin.",
+        "A task is made of the user's own words where the world can check every one of them. Thin families take "
+        "further queries from the semantic pool (the long tail); variants say the same with other cities and days; "
+        "refusals stand beside a solvable twin.",
     )
     drawn = figure(stacks(rows, origins), "Admitted tasks by family, and where they come from.")
     return told + drawn + _admission(sources) + _not_compiled(sources)

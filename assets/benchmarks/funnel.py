@@ -41,7 +41,7 @@ def layers(lake: Lake) -> list[Layer]:
         (("pool/lexical_pool", "labels/query_labels", "labels/irrelevance_set"), _labelled),
         (("labels/query_labels", "labels/irrelevance_set", "pool/semantic_pool"), _semantic),
         (("pool/semantic_pool", "pool/candidate_pool"), _geometric),
-        (("tasks/compiled_tasks", NOT_COMPILED), _compiled),
+        (("tasks/compiled_tasks", NOT_COMPILED, "pool/candidate_pool", "labels/irrelevance_set"), _compiled),
         (("tasks/compiled_tasks", "tasks/admitted_tasks", REJECTED), _admitted),
     ]
     return [build(lake) for needs, build in built if all(lake.exists(table) for table in needs)]
@@ -100,10 +100,14 @@ def _geometric(lake: Lake) -> Layer:
 
 
 def _compiled(lake: Lake) -> Layer:
-    """The pool's queries, and those of the irrelevance set that were to become refusals."""
-    tasks, reasons = lake.read("tasks/compiled_tasks"), _counts(lake.read(NOT_COMPILED)["rule"])
-    originals = tasks.filter(pl.col("origin") == "query")["query_id"].n_unique()
-    return Layer("compiled", "tasks/compiled_tasks", originals + sum(reasons.values()), originals, reasons)
+    """The pool's queries, and those of the irrelevance set that were to become refusals; not what topped them up."""
+    dropped = lake.read(NOT_COMPILED)
+    tasks = lake.read("tasks/compiled_tasks").filter(pl.col("origin") == "query").select("query_id").unique()
+    met = pl.concat([tasks, dropped.select("query_id")])
+    asked = met.join(lake.read("labels/irrelevance_set"), on="query_id", how="semi")
+    went_in = pl.concat([lake.read("pool/candidate_pool").select("query_id"), asked]).unique()
+    kept = tasks.join(went_in, on="query_id", how="semi")
+    return Layer("compiled", "tasks/compiled_tasks", len(went_in), len(kept), _counts(dropped["rule"]))
 
 
 def _admitted(lake: Lake) -> Layer:

@@ -82,7 +82,7 @@ def test_scores_on_the_page_are_those_of_the_table(lake: Lake, page: str) -> Non
 
 
 def test_text_of_users_is_escaped(page: str) -> None:
-    assert "Weather in &lt;Paris&gt; &amp; 30?" in page
+    assert "Weather in &lt;Paris&gt; &amp; 58?" in page
     assert "<Paris>" not in page
 
 
@@ -126,7 +126,7 @@ def test_every_layer_of_the_funnel_is_conserved(lake: Lake) -> None:
 
 
 def test_a_lost_row_is_said_on_the_page(tmp_path: Path) -> None:
-    broken = finished_lake(tmp_path, hidden=6, training=6)
+    broken = finished_lake(tmp_path, hidden=6, training=30)
     broken.write("pool/lexical_pool", broken.read("pool/lexical_pool").head(45))
     assert [layer.lost for layer in layers(broken)][2] == 5
     page = build_page(Sources(broken, {})).html
