@@ -35,7 +35,7 @@ _SCALE_OF_VECTOR, _SCALE_OF_FEATURE = 3.0, 1.5
 _DECAY = 2e-4
 _OVERRULES = 0.85
 """Ours: how sure the classifier must be of another leaf to overrule a rule."""
-_BARE = frozenset({"city", "day", "options", "origin", "destination", "journey"})
+_BARE = frozenset({"city", "unresolved", "day", "options", "origin", "destination", "journey"})
 """What "and in Rome?" holds: a request of which nothing else is said means what the turn before it meant."""
 _CHUNK = 8192
 

@@ -8,7 +8,21 @@ from assets.labels.constraints import Constraints, Reading
 
 GROUND = frozenset({"driving", "walking", "bicycling", "transit"})
 SLOTS = frozenset(
-    {"city", "day", "kind", "hotel", "budget", "sky", "write", "party", "options", "journey", "origin", "destination"}
+    {
+        "city",
+        "unresolved",
+        "day",
+        "kind",
+        "hotel",
+        "budget",
+        "sky",
+        "write",
+        "party",
+        "options",
+        "journey",
+        "origin",
+        "destination",
+    }
     | {"flight", "train", "ground", "transit", "two_modes", "cheapest", "best", "fastest", "warmest"}
 )
 """Every feature that is not a signal."""
@@ -20,6 +34,7 @@ def features_of(reading: Reading, found: Constraints) -> frozenset[str]:
     modes = set(found.modes)
     facts = {
         "city": bool(found.cities),
+        "unresolved": bool(found.unresolved),
         "day": found.date is not None,
         "kind": found.kind is not None,
         "hotel": found.kind == "hotel",

@@ -229,13 +229,13 @@ def test_constraints_survive_json() -> None:
     assert json.loads(found.model_dump_json())["cities"][0] == {"text": "Rome", "city": "Rome", "role": "origin"}
 
 
-@settings(deadline=None)  # the first call builds the gazetteer
+@settings(deadline=None, max_examples=60)  # the first call builds the gazetteer
 @given(st.text(max_size=80))
 def test_any_text_has_constraints(text: str) -> None:
     extract(text)
 
 
-@settings(deadline=None)  # the first call builds the gazetteer
+@settings(deadline=None, max_examples=60)  # the first call builds the gazetteer
 @given(
     st.lists(
         st.sampled_from(WORDS),

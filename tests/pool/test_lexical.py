@@ -139,7 +139,7 @@ def test_no_rows_are_no_error_and_bad_input_is_one() -> None:
 NEAR_TEXTS = st.lists(st.text(alphabet="ab 北京1", min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=30)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(NEAR_TEXTS)
 def test_the_rule_holds_word_for_word_where_every_pair_is_compared(texts: list[str]) -> None:
     similarity = np.array([[jaccard(a, b) for b in texts] for a in texts])
@@ -150,7 +150,7 @@ def test_the_rule_holds_word_for_word_where_every_pair_is_compared(texts: list[s
     np.testing.assert_array_equal(found.survivor_N, expected.survivor_N)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(NEAR_TEXTS, st.integers(0, 10))
 def test_the_order_of_rows_changes_nothing_and_nothing_is_lost(texts: list[str], seed: int) -> None:
     rows = queries(texts)

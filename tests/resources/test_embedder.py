@@ -28,7 +28,7 @@ def test_they_are_the_vectors_of_wordllama_itself() -> None:
     np.testing.assert_allclose(pooled, ours, atol=1e-5)
 
 
-@settings(deadline=None)  # the first call loads the model
+@settings(deadline=None, max_examples=60)  # the first call loads the model
 @given(st.permutations(range(len(TEXTS))), st.integers(1, 6))
 def test_order_and_chunking_change_no_bit(order: list[int], chunk: int) -> None:
     reference_ND = Embedder().embed(TEXTS)
