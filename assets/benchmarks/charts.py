@@ -37,6 +37,7 @@ def intervals(rows: Mapping[str, Sequence[Estimate]], names: Sequence[str], *, l
     step = ROW if len(names) == 1 else 17 * len(names) + 8
 
     def place(value: float) -> float:
+        """Units from the left; what lies beyond the axis stands at its end."""
         return left + (min(max(value, low), high) - low) / (high - low) * (right - left)
 
     bottom = step * len(rows) + 10
@@ -113,9 +114,11 @@ def curve(points: Sequence[tuple[float, float]], *, x: str, y: str, log_x: bool 
     wide, tall, left = 370, 170, 44
 
     def across(value: float) -> float:
+        """Units from the left."""
         return left + (value - xs[0]) / ((xs[-1] - xs[0]) or 1) * (wide - left - 12)
 
     def down(value: float) -> float:
+        """Units from the top."""
         return 10 + (high - value) / ((high - low) or 1) * (tall - 50)
 
     path = " ".join(f"{across(a):.1f},{down(p[1]):.1f}" for a, p in zip(xs, thinned, strict=True))

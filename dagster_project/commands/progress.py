@@ -242,6 +242,7 @@ def heard_by(defs: dg.Definitions, listener: Listener) -> dg.Definitions:
 
     @dg.logger(config_schema={})
     def console(_: Any) -> logging.Logger:
+        """A logger with one listener and no output."""
         logger = logging.Logger("loopwright", logging.DEBUG)
         logger.addHandler(listener)
         return logger
