@@ -2,7 +2,7 @@
 # make test   what this machine can run           make lint   style and types
 #
 # CPU only? The torch that PyPI serves carries CUDA (gigabytes). Bring the CPU build instead:
-#   make install TORCH_INDEX=https://download.pytorch.org/whl/cpu
+#   make install TORCH_INDEX=URL      (the index of CPU builds that pytorch.org names under "Get started")
 PYTHON ?= python3.11
 VENV ?= .venv
 EXTRAS ?= cpu,train,plot,dev
