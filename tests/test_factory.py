@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,17 +63,21 @@ class Factory:
 
 
 @pytest.fixture(scope="module")
-def factories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Factory, Factory]:
+def factories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Factory, Factory]]:
     """Two finished factories of other paths, hash seeds and thread counts; the second was killed three times."""
     root = tmp_path_factory.mktemp("factories")
     one = Factory(root / "one", PYTHONHASHSEED="1", POLARS_MAX_THREADS="1")
     other = Factory(root / "other", PYTHONHASHSEED="2", POLARS_MAX_THREADS="2")
     undisturbed = one.start()
-    for pattern in KILLED_AT:
-        other.kill_when(pattern)
-    assert other.start().wait(1_200) == 0, other.said()
-    assert undisturbed.wait(1_200) == 0, one.said()
-    return one, other
+    try:
+        for pattern in KILLED_AT:
+            other.kill_when(pattern)
+        assert other.start().wait(1_200) == 0, other.said()
+        assert undisturbed.wait(1_200) == 0, one.said()
+    finally:
+        undisturbed.kill()
+        undisturbed.wait()
+    yield one, other
 
 
 def test_every_stage_is_made_registered_and_linked(factories: tuple[Factory, Factory]) -> None:
