@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,7 @@ class Factory:
 
 
 @pytest.fixture(scope="module")
-def factories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Factory, Factory]]:
+def factories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Factory, Factory]:
     """Two finished factories of other paths, hash seeds and thread counts; the second was killed three times."""
     root = tmp_path_factory.mktemp("factories")
     one = Factory(root / "one", PYTHONHASHSEED="1", POLARS_MAX_THREADS="1")
@@ -77,7 +76,7 @@ def factories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Factor
     finally:
         undisturbed.kill()
         undisturbed.wait()
-    yield one, other
+    return one, other
 
 
 def test_every_stage_is_made_registered_and_linked(factories: tuple[Factory, Factory]) -> None:
