@@ -80,16 +80,17 @@ def stacks(rows: Mapping[str, Mapping[str, float]], names: Sequence[str]) -> str
 
 
 def bars(rows: Mapping[str, float], said: Mapping[str, str]) -> str:
-    """One bar per label on a logarithmic scale, so that thousands and dozens both show.
+    """One bar per label; the longest fills the width, and what there is little of still shows.
 
     Args:
         rows: counts by label.
         said: what stands at the end of each bar.
     """
-    top = math.log1p(max(rows.values(), default=0)) or 1
+    top = max(rows.values(), default=0) or 1
     drawn = []
     for number, (label, value) in enumerate(rows.items()):
-        y, wide = 4 + 24 * number, math.log1p(value) / top * (WIDTH - LABELS - VALUES)
+        y, wide = 4 + 24 * number, value / top * (WIDTH - LABELS - VALUES)
+        wide = max(wide, 1.5) if value else 0
         drawn.append(_text(LABELS - 12, y + 9, label, "end"))
         drawn.append(_bar(LABELS, y, wide, 18, "a", tag("title", text(f"{label}: {value:,.0f}"))))
         drawn.append(_text(LABELS + wide + 8, y + 9, said[label], "start", "value"))
@@ -150,7 +151,10 @@ def _axis(low: float, high: float, place: Place, bottom: float) -> str:
 def _legend(names: Sequence[str], *, when: bool) -> str:
     if not when:
         return ""
-    marks = (tag("span", tag("i", kind=f"mark {SHADES[i % len(SHADES)]}"), text(n)) for i, n in enumerate(names))
+    marks = (
+        tag("span", tag("i", kind=f"mark {SHADES[i % len(SHADES)]}"), text(n.replace("_", " ")))
+        for i, n in enumerate(names)
+    )
     return tag("div", *marks, kind="legend")
 
 

@@ -20,7 +20,7 @@ def _funnel(sources: Sources) -> str:
     )
     return (
         prose("From lines of a log to tasks that can be tried.", broken if lost else conserved)
-        + figure(_bars(found), "What each layer kept, on a logarithmic scale.")
+        + figure(_bars(found), "What each layer kept.")
         + table(("layer", "in", "kept", "share", "where the rest went"), rows, words=(0, 4))
     )
 
