@@ -4,7 +4,7 @@ A probe tells about its task, and through the rate of its family about the tasks
 Beta posterior whose prior is its family's success rate, so a task is never written off for what one 0/8 happened to
 show.
 
-Shapes: Q tasks, K attempts at each.
+Shapes: Q tasks, K attempts at each, F families.
 """
 
 from collections.abc import Sequence
@@ -135,9 +135,25 @@ def _expected_region(mean: float) -> str:
     return Region.NOISE if mean <= 0.05 else Region.LEARNABLE
 
 
+EVEN_SHARE = 0.5
+"""Share of the RL queue that is spread evenly over task families, whatever their learnability; ours."""
+
+
 def rl_queue(frontier: pl.DataFrame, tasks: Sequence[Task]) -> pl.DataFrame:
-    """The RL training queue: every training task, weighted by the variance its attempts can be expected to show."""
-    weights = dict(frontier.select("task_id", "variance").iter_rows())
+    """The RL training queue: every training task with its weight, by expected variance, no family left out.
+
+    Half of the queue is spread evenly over the families, half in proportion to what each lets expect; inside a family
+    tasks are drawn by their own expected variance. Without the even half, a small family that is nearly mastered
+    (requests to refuse) is hardly ever drawn, and what the policy can do there is lost to what it learns elsewhere.
+    """
+    rows = frontier.sort("task_id")
+    names, index_Q = np.unique(rows["family"].to_numpy(), return_inverse=True)
+    variance_Q = rows["variance"].to_numpy()
+    total_F = np.bincount(index_Q, weights=variance_Q, minlength=len(names))
+    mean_F = total_F / np.bincount(index_Q, minlength=len(names))
+    share_F = EVEN_SHARE / len(names) + (1 - EVEN_SHARE) * mean_F / mean_F.sum()
+    weight_Q = len(rows) * (share_F / total_F)[index_Q] * variance_Q
+    weights = dict(zip(rows["task_id"], weight_Q.tolist(), strict=True))
     chosen = [t for t in sorted(tasks, key=lambda t: t.task_id) if t.task_id in weights]
     return pl.DataFrame(
         {

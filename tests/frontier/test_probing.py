@@ -155,3 +155,15 @@ def test_what_a_sparse_probe_expects_is_what_a_full_one_finds() -> None:
     some = probe_sample(TASKS, 30, 0.0, 0)
     sparse = frontier_frame(TASKS, probes_frame(episodes_frame(played(some, teacher, k=8)), some, 8))
     assert float(np.mean(sparse["mean"].to_numpy())) == pytest.approx(float(full["mean"].mean()), abs=0.12)  # type: ignore[arg-type]
+
+
+def test_a_small_family_keeps_its_share_of_the_queue() -> None:
+    families = pl.DataFrame({"task_id": [t.task_id for t in TASKS], "family": ["common"] * len(TASKS)})
+    small = set(sorted(families["task_id"])[:2])
+    frame = families.with_columns(
+        family=pl.when(pl.col("task_id").is_in(list(small))).then(pl.lit("rare")).otherwise(pl.lit("common")),
+        variance=pl.when(pl.col("task_id").is_in(list(small))).then(0.05).otherwise(0.2),
+    )
+    weights = dict(rl_queue(frame, TASKS).select("task_id", "weight").iter_rows())
+    share = sum(weights[i] for i in small) / sum(weights.values())
+    assert share == pytest.approx(0.5 / 2 + 0.5 * 0.05 / 0.25)
