@@ -195,7 +195,7 @@ class Listener(logging.Handler):
             line = about.get("orig_message") or record.getMessage()
             advance = advance_in(line, time.monotonic() - self._began.get(stage, time.monotonic()))
             if advance is not None:
-                self.screen.advanced(stage, advance)
+                self.screen.advanced(stage, advance._replace(said=advance.said.removeprefix(f"{stage} ")))
 
     def _event(self, event: dg.DagsterEvent, stage: str | None) -> None:
         kind = event.event_type
