@@ -22,6 +22,8 @@ from dagster_project.commands.line import Line, StageFailedError, Wish
 from dagster_project.commands.progress import printing_into, screen_on
 from dagster_project.commands.summary import summary
 from dagster_project.instance import dagster_instance
+from resources.lake import LakeError
+from resources.registry import RegistryError
 
 DATA_HALF: Final = ("queries", "taxonomy", "labels", "pool", "tasks")
 """Groups that make tasks; whether to go on is decided after them."""
@@ -139,11 +141,12 @@ def one_clear_error(*, debug: bool) -> Iterator[None]:
     except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError) as stopped:
         warn("loopwright: stopped. What was finished stays; the same command goes on from there")
         raise typer.Exit(STOPPED) from stopped
-    except (OSError, OperationalError) as error:
-        if debug or not is_disk_full(error):
+    except (OSError, OperationalError, LakeError, RegistryError) as error:
+        if debug:
             raise
         cause = error.orig if isinstance(error, OperationalError) else error
-        warn(f"loopwright: no room left on the disk of {profiles.home()} ({cause}): free some, then start again")
+        room = f"no room left on the disk of {profiles.home()} ({cause}): free some, then start again"
+        warn(f"loopwright: {room if is_disk_full(error) else cause}")
         raise typer.Exit(1) from error
 
 

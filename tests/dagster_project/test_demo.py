@@ -1,5 +1,6 @@
 """What a demo makes and what it leaves alone, what it says meanwhile, and how it reads what stages say."""
 
+import errno
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from dagster_project.commands.demo import one_clear_error, own_log, require_inst
 from dagster_project.commands.line import Line, StageFailedError, Wish, in_short
 from dagster_project.commands.progress import Advance, Bars, Lines, advance_in, duration
 from dagster_project.commands.summary import columns
-from resources.lake import Lake
+from resources.lake import Lake, LakeError
 
 ROWS = {"distinct": 3}
 """How many rows the toy's first stage makes; a test changes it."""
@@ -260,6 +261,29 @@ def test_a_run_of_the_pages_in_the_pool_is_named_instead_of_waited_for() -> None
         instance.event_log_storage.claim_concurrency_slot(alone.POOL, "theirs", "step")
         with pytest.raises(BusyError, match="run theirs was started on the pages and holds the pool 'gpu'"):
             require_free_pool(instance)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/var/log/queries"),
+            "Permission denied: '/var/log/queries'",
+        ),
+        (OSError(errno.ENOSPC, "No space left on device"), "no room left on the disk of"),
+        (LakeError("pool/lexical_pool is not a whole Parquet file"), "pool/lexical_pool is not a whole Parquet file"),
+    ],
+    ids=["permission", "disk", "torn table"],
+)
+def test_what_goes_wrong_between_stages_is_one_line_too(
+    error: Exception, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(typer.Exit) as ended, one_clear_error(debug=False):
+        raise error
+    assert ended.value.exit_code == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("loopwright: ")
+    assert says in line
 
 
 def test_columns_align_words_left_and_figures_right() -> None:
