@@ -17,7 +17,8 @@ class Reporter:
 
     def __init__(self, pipes: Any = None) -> None:
         self._pipes = pipes
-        self._started = self._last = time.monotonic()
+        self._started = self._last = self._seen = time.monotonic()
+        self._done = 0
 
     def say(self, line: str) -> None:
         """One line for whoever watches."""
@@ -26,6 +27,9 @@ class Reporter:
     def progress(self, what: str, done: int, total: int, note: str = "") -> None:
         """Say done, total, rate and time left, at most every `EVERY_S` seconds and at the end."""
         now = time.monotonic()
+        if done < self._done:  # the next of several runs in this process: its rate is its own
+            self._started = self._seen
+        self._seen, self._done = now, done
         if now - self._last < EVERY_S and done < total:
             return
         self._last = now
