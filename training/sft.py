@@ -214,7 +214,7 @@ def _settings(run: SftRun) -> SFTConfig:
         activation_checkpointing=False,
         save_steps=run.save_every,
         save_total_limit=2,
-        logging_steps=20,
+        logging_steps=max(1, min(20, run.steps // 10)),
         report_to=[],
         disable_tqdm=True,
         seed=run.seed,

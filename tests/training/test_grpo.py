@@ -19,7 +19,7 @@ from environments.task import Booking, Task
 from environments.world import WorldFailure, WorldPool
 from environments.worlds.atlas.tasks import fresh_tasks
 from environments.worlds.atlas.world import AtlasWorld
-from tests.training.builders import killed_at, ledger, tiny_sft
+from tests.training.builders import killed_at, ledger, reference_logprobs, tiny_sft
 from training import grpo, sft
 from training.checkpoint import latest_state, read_manifest
 from training.journal import read_segments
@@ -214,12 +214,12 @@ def trainer_over(start: Start, folder: Path, earned: list[float | None], **setti
     run = run_of(start, folder, groups=1, generations=len(earned), steps=1, **settings)
 
     def scripted(prompts: list[str], trainer: Any) -> dict[str, Any]:
-        members = range(len(prompts))
+        said = [[7 + i, *[8] * i, 2] for i in range(len(prompts))]
         return {
             "prompt_ids": [[5, 6]] * len(prompts),
-            "completion_ids": [[7 + i, 8, 2] for i in members],
-            "logprobs": [[-1.0, -1.0, -1.0] for _ in members],
-            "env_mask": [[int(earned[i] is not None)] * 3 for i in members],
+            "completion_ids": said,
+            "logprobs": [[-1.0] * len(ids) for ids in said],
+            "env_mask": [[int(earned[i] is not None)] * len(ids) for i, ids in enumerate(said)],
             "earned": earned,
         }
 
@@ -271,6 +271,34 @@ def test_a_member_without_a_result_changes_neither_the_others_advantages_nor_the
     holed, loss_holed = loss([1.0, 0.0, 1.0, 0.0, 0.0, None], tmp_path / "holed")
     assert holed[:5] == pytest.approx(whole)
     assert loss_holed == pytest.approx(loss_whole, rel=1e-4, abs=1e-6)
+
+
+def test_the_sequence_ratio_is_gspos_for_answers_of_unequal_length(start: Start, tmp_path: Path) -> None:
+    trainer = trainer_over(start, tmp_path, [1.0, 0.0, 1.0, 0.0], importance_sampling="sequence")
+    trainer.current_gradient_accumulation_steps = 1
+    batch = batch_of(trainer, 4)
+    draw = torch.Generator().manual_seed(0)
+    old_BT, total = torch.zeros(batch["completion_ids"].shape), 0.0
+    for i, advantage in enumerate(batch["advantages"].flatten().tolist()):
+        length = int(batch["completion_mask"][i].sum())
+        ids = batch["completion_ids"][i, :length]
+        logps = reference_logprobs(trainer.model, [5, 6, *ids.tolist()])[1:]
+        new = logps.gather(1, ids[:, None])[:, 0]
+        old_BT[i, :length] = new - 0.6 * torch.randn(length, generator=draw)
+        ratio = float((new - old_BT[i, :length]).mean().exp())
+        total -= length * min(ratio * advantage, min(max(ratio, 0.8), 1.2) * advantage)
+    batch["old_per_token_logps"] = old_BT
+    found = float(trainer.compute_loss(trainer.model, batch).detach())
+    assert found == pytest.approx(total / float(batch["completion_mask"].sum()), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"importance_sampling": "sequence", "beta": 0.1}, {"loss": "dr_grpo", "temperature": 0.8}]
+)
+def test_the_other_settings_run_too(start: Start, tmp_path: Path, settings: dict[str, Any]) -> None:
+    model = grpo.train(run_of(start, tmp_path, steps=1, **settings), Reporter())
+    assert read_manifest(model)["settings"].items() >= settings.items()
+    assert weights(model) != weights(start.model)
 
 
 def verdicts(*found: Verdict) -> list[Episode]:

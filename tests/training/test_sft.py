@@ -1,11 +1,13 @@
 """A real supervised run of a tiny policy: what it serves, what it learns from, and that kill -9 changes nothing."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from environments.worlds.atlas.tasks import fresh_tasks
 from tests.training.builders import (
@@ -106,6 +108,23 @@ def test_a_second_stage_starts_from_the_first_and_names_it_as_parent(trained: Tr
     assert read_manifest(model)["parent"] == read_manifest(trained.model)["version"]
     assert (model / "tokenizer.json").read_bytes() == (trained.model / "tokenizer.json").read_bytes()
     assert weights(model) != weights(trained.model)
+
+
+def test_a_half_precision_forward_pass_keeps_whole_weights_and_says_its_loss(trained: Trained, tmp_path: Path) -> None:
+    said: dict[str, object] = {}
+
+    class Hears(Reporter):
+        """Keeps the final numbers."""
+
+        def finish(self, numbers: Mapping[str, float | int | str]) -> None:
+            """The numbers."""
+            said.update(numbers)
+
+    update = {"output": tmp_path / "half", "precision": "bf16", "steps": 3, "save_every": 10}
+    model = train(trained.run.model_copy(update=update), Hears())
+    assert {str(w.dtype) for w in load_file(model / "model.safetensors").values()} == {"torch.float32"}
+    assert said["steps"] == 3
+    assert float(str(said["loss"])) > 1.0, "three steps are too few to learn anything, and not too few to say so"
 
 
 def test_a_second_stage_needs_a_published_model(trained: Trained, tmp_path: Path) -> None:
