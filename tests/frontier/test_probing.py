@@ -119,12 +119,36 @@ def test_a_task_never_leaves_the_queue_for_one_nought_out_of_eight() -> None:
     assert len(queue) == len(TASKS)
 
 
-def test_the_queue_weighs_by_the_variance_that_attempts_can_be_expected_to_show() -> None:
-    even, sure = TASKS[0], TASKS[1]
-    frame = frontier_frame(TASKS, probes(attempts(even, *[1, 0] * 4), attempts(sure, *[1] * 8)))
-    weights = dict(rl_queue(frame, TASKS).select("task_id", "weight").iter_rows())
+def weights_of(*parts: list[Episode]) -> dict[str, float]:
+    return dict(rl_queue(frontier_frame(TASKS, probes(*parts)), TASKS).select("task_id", "weight").iter_rows())
+
+
+def test_inside_a_family_the_queue_weighs_by_the_variance_that_attempts_can_be_expected_to_show() -> None:
+    family = Counter(t.family for t in TASKS).most_common(1)[0][0]
+    even, sure, *others = [t for t in TASKS if t.family == family]
+    weights = weights_of(attempts(even, *[1, 0] * 4), attempts(sure, *[1] * 8))
     assert weights[even.task_id] > 2 * weights[sure.task_id]
-    assert [Task.model_validate_json(t).task_id for t in rl_queue(frame, TASKS)["task"]] == sorted(weights)
+    assert len({round(weights[t.task_id], 9) for t in others}) == 1
+    frame = frontier_frame(TASKS, probes(attempts(even, *[1, 0] * 4), attempts(sure, *[1] * 8)))
+    variance = dict(frame.select("task_id", "variance").iter_rows())
+    ratios = [weights[t.task_id] / variance[t.task_id] for t in (even, sure, *others)]
+    assert ratios == pytest.approx([ratios[0]] * len(ratios))
+
+
+def test_no_family_is_left_out_of_the_queue_however_well_it_is_mastered() -> None:
+    mastered = [t for t in TASKS if t.family == "weather"]
+    open_ones = [t for t in TASKS if t.family != "weather"]
+    weights = weights_of(*(attempts(t, *[1] * 8) for t in mastered), *(attempts(t, *[1, 0] * 4) for t in open_ones))
+    families = {t.family for t in TASKS}
+    share = sum(weights[t.task_id] for t in mastered) / sum(weights.values())
+    assert 0.5 / len(families) <= share < 1 / len(families), "its even half, and little more"
+    assert sum(weights.values()) == pytest.approx(len(TASKS))
+
+
+def test_the_queue_lists_every_training_task_in_order_with_its_task() -> None:
+    queue = rl_queue(frontier_frame(TASKS, probes(attempts(TASKS[0], 1, 0))), TASKS[::-1])
+    assert queue["task_id"].to_list() == sorted(t.task_id for t in TASKS)
+    assert [Task.model_validate_json(t).task_id for t in queue["task"]] == queue["task_id"].to_list()
 
 
 def test_hidden_tasks_cannot_be_queued() -> None:
