@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from assets.benchmarks.html import tag, text
 
-WIDTH, LABELS, VALUES, ROW = 760, 190, 150, 30
+WIDTH, LABELS, VALUES, ROW = 760, 180, 182, 30
 """Units of the drawing: whole width, room for labels on the left and for values on the right, height of a row."""
 SHADES = ("a", "b", "c", "d", "e")
 """Classes that the style sheet gives a colour each."""
