@@ -101,6 +101,14 @@ def test_untested_tasks_take_the_rate_of_their_family() -> None:
     assert others == pytest.approx([0.5] * len(others)), "a family nobody tried is even"
 
 
+def test_a_family_mastered_or_hopeless_in_every_probe_is_expected_to_be_so_where_nobody_looked() -> None:
+    family = Counter(t.family for t in TASKS).most_common(1)[0][0]
+    [*probed, unseen] = [t for t in TASKS if t.family == family]
+    for reward, region in ((1, "trivial"), (0, "noise")):
+        frame = frontier_frame(TASKS, probes(*(attempts(t, *[reward] * 24) for t in probed)))
+        assert frame.filter(pl.col("task_id") == unseen.task_id)["region"].to_list() == [region]
+
+
 def test_the_frontier_has_every_training_task_once_and_no_other() -> None:
     mixed = [*TASKS, *fresh_tasks(20, "hidden", 1), *fresh_tasks(20, "dev", 1)]
     frame = frontier_frame(mixed, probes(attempts(TASKS[0], 1, 0)))

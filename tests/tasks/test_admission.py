@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from assets.tasks.admission import Admission, Rejection, admit
 from environments.episode import Attempt, Scored
 from environments.task import Goal, Task
@@ -135,3 +137,10 @@ def test_admitted_and_rejected_are_all_there_was_and_the_order_does_not_matter()
 def test_nothing_admitted_is_nothing_lost() -> None:
     found = gate([])
     assert (found.admitted, found.rejected, found.trials, found.exploit_bound) == ([], [], 0, 1.0)
+
+
+@pytest.mark.slow
+def test_any_number_of_workers_comes_to_the_same() -> None:
+    broken = task_of("weather").model_copy(update={"gold_answer": "sunny."})
+    tasks = [*SOUND, broken, task_of("no_origin").model_copy(update={"twin": broken.task_id})]
+    assert admit(tasks, AtlasWorld, OutcomeVerifier(), workers=2) == gate(tasks)

@@ -50,6 +50,14 @@ def test_the_wording_stays_and_cities_and_days_change() -> None:
         assert v.slots["d"] == f"2026-06-{int(m[3]):02d}"
 
 
+def test_an_iso_date_is_replaced_by_another() -> None:
+    original = task_for("flight", **{"on June 12": "on 2026-06-12"})
+    made = variants(original, 6)
+    days = {v.slots["d"] for v in made}
+    assert len(days) > 1
+    assert all(f"on {v.slots['d']}?" in v.task.instruction for v in made)
+
+
 def test_variants_of_a_hidden_task_stay_hidden() -> None:
     from environments.worlds.atlas.data_model import speakable
 

@@ -1,11 +1,16 @@
 """The outcome verifier: facts, hedging, bookings, refusals."""
 
+from collections.abc import Sequence
+
 import pytest
 
+from environments.episode import Scored
 from environments.policy import Malformed
 from environments.task import Booking, Goal
 from environments.verifiers.outcome import REFUSALS, refusal_reasons
-from tests.environments.builders import Call, call, flights, forecast, task_of, verdict
+from environments.world import SideEffect, WorldPool
+from environments.worlds.atlas.world import AtlasWorld
+from tests.environments.builders import Call, Script, call, flights, forecast, played, task_of, verdict
 
 ROUTE = call("map_compute_routes", origin="Paris", destination="Lyon", modes=["driving"])
 NOT_FOUND = REFUSALS["not_found"].format(place="Parlin")
@@ -177,6 +182,20 @@ def test_typed_reasons_are_told_apart() -> None:
     said = {reason: text.format(place="Parlin") for reason, text in REFUSALS.items()}
     assert {reason: refusal_reasons(text) for reason, text in said.items()} == {r: [r] for r in said}
     assert refusal_reasons("cloudy, 26 degrees.") == []
+
+
+class Restless(AtlasWorld):
+    """A world in which something was written that is no booking."""
+
+    def ledger(self) -> Sequence[SideEffect]:
+        """One line more than there should be."""
+        return [*super().ledger(), SideEffect(9, "agent", "note", "k", None, "x")]
+
+
+def test_any_side_effect_beside_what_was_asked_is_a_zero() -> None:
+    [episode] = played([task_of("weather")], Script(forecast(), "cloudy, 26 degrees."), pool=WorldPool(Restless))
+    assert isinstance(episode.verdict, Scored)
+    assert (episode.verdict.cause, episode.verdict.evidence) == ("unasked_write", "ledger")
 
 
 def test_silence_is_a_zero_that_says_so() -> None:
