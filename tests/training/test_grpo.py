@@ -19,10 +19,11 @@ from environments.task import Booking, Task
 from environments.world import WorldFailure, WorldPool
 from environments.worlds.atlas.tasks import fresh_tasks
 from environments.worlds.atlas.world import AtlasWorld
-from tests.training.builders import killed_at, ledger, reference_logprobs, tiny_sft
+from tests.training.builders import SIGNATURES, killed_at, ledger, reference_logprobs, tiny_sft
 from training import grpo, sft
 from training.checkpoint import latest_state, read_manifest
 from training.journal import read_segments
+from training.masking import encode_trajectory
 from training.reporting import Reporter
 from training.runs import GrpoRun
 from training.tiny import wrapped_tokenizer
@@ -102,6 +103,14 @@ def test_episodes_keep_their_tokens_and_most_groups_have_something_to_teach(trai
     assert (episodes["generated"].list.sum() > 0).all()
     groups = episodes.group_by("task_id", "key").agg(pl.col("reward").n_unique())
     assert (groups["reward"] > 1).mean() > 0.5  # type: ignore[operator]
+
+
+def test_what_a_policy_reads_in_rl_is_what_it_read_in_sft(start: Start, trained: Trained) -> None:
+    encoder = sft._Encoder(Tokenizer.from_file(str(start.model / "tokenizer.json")))
+    tools = {t.task_id: t.tools for t in start.easy}
+    for row in read_segments(trained.run.output / "episodes").iter_rows(named=True):
+        shown = encode_trajectory(encoder, tools[row["task_id"]], row["instruction"], [], "", SIGNATURES)
+        assert row["token_ids"][: row["prompt_length"]] == shown.ids[: shown.prompt_length]
 
 
 def test_the_manifest_names_the_parent(start: Start, trained: Trained) -> None:
