@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from math import gcd
 from pathlib import Path
 from typing import Any
 
@@ -214,7 +215,7 @@ def _settings(run: SftRun) -> SFTConfig:
         activation_checkpointing=False,
         save_steps=run.save_every,
         save_total_limit=2,
-        logging_steps=max(1, min(20, run.steps // 10)),
+        logging_steps=gcd(run.save_every, max(1, min(20, run.steps // 10))),  # a resumed run tears no window of the loss
         report_to=[],
         disable_tqdm=True,
         seed=run.seed,
