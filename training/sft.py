@@ -215,7 +215,8 @@ def _settings(run: SftRun) -> SFTConfig:
         activation_checkpointing=False,
         save_steps=run.save_every,
         save_total_limit=2,
-        logging_steps=gcd(run.save_every, max(1, min(20, run.steps // 10))),  # a resumed run tears no window of the loss
+        # a divisor of save_every, so that a resumed run tears no window of the loss
+        logging_steps=gcd(run.save_every, max(1, min(20, run.steps // 10))),
         report_to=[],
         disable_tqdm=True,
         seed=run.seed,
