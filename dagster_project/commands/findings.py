@@ -23,6 +23,8 @@ MEANINGS: Final = {
     "is checked",
     "no_clear_answer": "the world gives no single answer (a tie, no connection, a day out of reach)",
     "asks_for_tools": "labelled as needing no tool, yet it names what tools serve",
+    "no_twin": "a refusal without a solvable task of its split to stand beside",
+    "same_task": "it makes the same task as another query",
 }
 
 
