@@ -35,8 +35,10 @@ class TrainerSettings(_Section):
     """`python` starts one process; `torchrun` one per device."""
     processes: PositiveInt = 1
     """Processes of one training run, with `torchrun`."""
-    threads: PositiveInt = 1
-    """CPU threads of each; one beats two on a busy machine."""
+    threads: PositiveInt = 2
+    """CPU threads of each; the workers of a probe or an evaluation share them."""
+    rollout_workers: PositiveInt = 2
+    """Processes that share the episodes of a probe or an evaluation; the episodes are the same for any number."""
 
 
 class Profile(_Section):

@@ -59,7 +59,7 @@ def start(context: dg.AssetExecutionContext, trainer: Trainer, module: str, run:
 def play(
     context: dg.AssetExecutionContext, trainer: Trainer, plan: Path, runs: Sequence[RolloutRun]
 ) -> list[pl.DataFrame]:
-    """Play rollout runs in one process; returns the episodes of each.
+    """Play rollout runs in a process of their own, or several; returns the episodes of each.
 
     Args:
         context: of the asset.
@@ -68,7 +68,9 @@ def play(
         runs: what to play; what is finished already is read back.
     """
     files = [run.write(run.output / "run.toml") for run in runs]
-    start(context, trainer, "training.rollouts", RolloutPlan(output=plan / "plan", runs=files, threads=trainer.threads))
+    each = max(1, trainer.threads // trainer.rollout_workers)
+    whole = RolloutPlan(output=plan / "plan", runs=files, threads=each, workers=trainer.rollout_workers)
+    start(context, trainer, "training.rollouts", whole)
     return [read_segments(run.output / EPISODES) for run in runs]
 
 

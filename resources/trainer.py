@@ -5,7 +5,6 @@ final numbers; started by hand, the same module runs without Dagster. What the p
 run file, to the compute log, and, when it fails, into the error.
 """
 
-import ctypes
 import importlib.util
 import logging
 import os
@@ -19,11 +18,11 @@ from typing import IO, Any, Final, Literal, NamedTuple
 import dagster as dg
 from pydantic import ConfigDict, PositiveFloat, PositiveInt
 
+from training.processes import end_with_parent
+
 LOG: Final = logging.getLogger(__name__)
 LAST_LINES: Final = 25
 POLL_S: Final = 0.25
-_DIE_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
-_LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class TrainerError(RuntimeError):
@@ -49,7 +48,9 @@ class Trainer(dg.ConfigurableResource):
     processes: PositiveInt = 1
     """Processes of one run under torchrun."""
     threads: PositiveInt = 1
-    """CPU threads of each process."""
+    """CPU threads of each process; the workers of a probe or an evaluation share them."""
+    rollout_workers: PositiveInt = 2
+    """Processes that share the episodes of a probe or an evaluation."""
     needs: list[str] = ["torch", "transformers", "trl"]
     """Modules that must be installed before anything is started."""
     environment: dict[str, str] = {}
@@ -139,8 +140,7 @@ def _prepare_child() -> None:
     """Between fork and exec: default signals, and an end when the step process is killed outright."""
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell that ignores them hands that on
         signal.signal(number, signal.SIG_DFL)
-    if _LIBC is not None:
-        _LIBC.prctl(_DIE_WITH_PARENT, signal.SIGTERM)
+    end_with_parent()
 
 
 def _pause(process: "subprocess.Popen[bytes]") -> None:

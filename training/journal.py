@@ -5,8 +5,11 @@ batch; the folder carries a fingerprint of everything that decides the rows, and
 """
 
 import json
+import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -44,6 +47,21 @@ EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 Progress = Callable[[int, int], None]
 
 
+class Share(NamedTuple):
+    """Which segments this process plays: every `of`-th, from `first`; `offset` counts those of the runs before."""
+
+    first: int = 0
+    of: int = 1
+    offset: int = 0
+
+    def holds(self, number: int) -> bool:
+        """Whether segment `number` is ours."""
+        return (self.offset + number) % self.of == self.first
+
+
+WHOLE = Share()
+
+
 def episodes_frame(episodes: Sequence[Episode]) -> pl.DataFrame:
     """Episodes as a table with fixed column types."""
     return pl.DataFrame([e.row() for e in episodes], schema=EPISODE_SCHEMA)
@@ -74,8 +92,12 @@ def run_journalled(
     seed: int,
     batch: int,
     progress: Progress,
+    share: Share = WHOLE,
 ) -> pl.DataFrame:
     """`k` attempts at each task, journalled in `folder`; finished batches are read back instead of repeated.
+
+    Several processes may play shares of the same run side by side: a segment depends on its number alone. Returns
+    every episode that is there when this share is done.
 
     Raises:
         ValueError: the folder holds episodes of another policy, task list or setting.
@@ -84,12 +106,18 @@ def run_journalled(
     listed = f"{stable_hash(*(t.task_id for t in tasks)):016x}"
     claim(folder, {"key": key.model_dump(), "tasks": listed, "k": k, "seed": seed, "batch": batch})
     per = max(1, batch // k)
-    for number, start in enumerate(range(0, len(tasks), per)):
-        chosen = tasks[start : start + per]
+    for number in filter(share.holds, range(segment_count(len(tasks), k, batch))):
         if not (folder / f"part-{number:05d}.parquet").exists():
+            chosen = tasks[number * per : (number + 1) * per]
             write_segment(folder, number, rollout(attempts_at(chosen, k, seed), policy, pool, verifier, key))
-        progress(k * (start + len(chosen)), k * len(tasks))
+        written = sum(1 for _ in folder.glob("part-*.parquet"))
+        progress(k * min(written * per, len(tasks)), k * len(tasks))
     return read_segments(folder)
+
+
+def segment_count(tasks: int, k: int, batch: int) -> int:
+    """How many segments a run of `tasks` tasks has."""
+    return math.ceil(tasks / max(1, batch // k))
 
 
 def claim(folder: Path, fingerprint: dict[str, object]) -> None:
@@ -102,7 +130,7 @@ def claim(folder: Path, fingerprint: dict[str, object]) -> None:
     path = folder / FINGERPRINT
     text = json.dumps(fingerprint, sort_keys=True)
     if not path.exists():
-        scratch = path.with_suffix(".tmp")
+        scratch = path.with_suffix(f".{os.getpid()}.tmp")  # each process of the run claims it
         scratch.write_text(text, encoding="utf-8")
         scratch.replace(path)
     elif path.read_text(encoding="utf-8") != text:

@@ -29,7 +29,7 @@ class Run(BaseModel):
     seed: int = 0
     """From which every random choice follows."""
     threads: PositiveInt = 1
-    """CPU threads of torch; one beats two on a busy machine for models this small."""
+    """CPU threads of torch."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -130,7 +130,10 @@ class RolloutRun(Run):
 
 
 class RolloutPlan(Run):
-    """Several rollout runs in one process, so that it starts once."""
+    """Several rollout runs in as few processes as possible, so that each starts once."""
+
+    workers: PositiveInt = 1
+    """Processes that share the segments of the runs; the episodes are the same for any number."""
 
     runs: list[Path]
     """Files of the runs, in order."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from assets.labels.constraints import Constraints
+from assets.labels.constraints import Constraints, read
 from assets.tasks.variants import Slotted
 from environments.seeds import unit_hash
 from environments.task import Split
@@ -18,6 +18,7 @@ from environments.worlds.atlas.data_model import cities, fold
 from environments.worlds.atlas.families import FAMILIES, plan_of
 from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordings
 
+LOST = "unknown_place"
 GROUND_MODES = ("driving", "walking", "bicycling", "transit")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
 _FUNCTION_WORDS = frozenset(
@@ -137,8 +138,11 @@ def compile_query(query: LabelledQuery, *, languages: tuple[str, ...], held_out_
         return refused or Dropped(
             query.query_id, "asks_for_tools", "labelled as needing none, yet it names what they do"
         )
-    shape = shape_of(query.constraints, query.primary, query.secondary)
-    if shape is None or query.constraints.unresolved:
+    if query.constraints.unresolved:
+        shape = lost_place(query.constraints, query.primary, query.secondary)
+    else:
+        shape = shape_of(query.constraints, query.primary, query.secondary)
+    if shape is None:
         rule = "unresolved" if query.constraints.unresolved else "no_family"
         return Dropped(query.query_id, rule, ", ".join(query.constraints.unresolved) or query.primary)
     if against := _misread(query, shape):
@@ -219,6 +223,18 @@ def shape_of(constraints: Constraints, primary: str, secondary: str | None) -> S
     return None
 
 
+def lost_place(constraints: Constraints, primary: str, secondary: str | None) -> Shape | None:
+    """Weather in a place that the world does not know, and nothing else: the right end is to say so."""
+    only = constraints.model_copy(update={"unresolved": (), "date": None})
+    if FAMILIES[LOST].leaf not in (primary, secondary) or len(constraints.unresolved) != 1 or only != Constraints():
+        return None
+    place = constraints.unresolved[0]
+    if not place[0].isupper() or read(place).days:  # a lower-case word may be anything; an unresolved day is no place
+        return None
+    day = date_slot(constraints.date.text, constraints.date.value) if constraints.date else "today"
+    return Shape(LOST, {"c": place, "d": day})
+
+
 _SLOT = {
     "origin": "a", "destination": "b", "location": "c", "option": "a", "other": "b", "date": "d", "mode": "m",
     "other_mode": "n", "kind": "k", "budget": "p", "sky": "s",
@@ -274,9 +290,10 @@ def date_slot(text: str, value: str) -> str:
 
 def unexplained(text: str, family: str, constraints: Constraints) -> list[str]:
     """Words and numbers of `text` that are neither part of a constraint nor in any wording of the family."""
-    known = _lexicon(family) | _FUNCTION_WORDS | {str(constraints.budget)}
+    known = _lexicon("weather" if family == LOST else family) | _FUNCTION_WORDS | {str(constraints.budget)}
     rest = text.casefold()
-    spans = [c.text for c in constraints.cities] + ([constraints.date.text] if constraints.date else [])
+    spans = [*constraints.unresolved, *(c.text for c in constraints.cities)]
+    spans += [constraints.date.text] if constraints.date else []
     for span in sorted(spans, key=len, reverse=True):
         rest = re.sub(rf"(?<!\w){re.escape(span.casefold())}(?!\w)", " ", rest)
     return [w for w in _WORD.findall(rest) if w not in known]

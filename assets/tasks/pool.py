@@ -80,6 +80,7 @@ def build_pool(
     tail = long_tail(compiled.tasks, reserve, sizes.floor, languages=languages, held_out_share=held_out_share)
     originals = [*compiled.tasks, *tail]
     more = fill_up([s for s in originals if s.task.split == "train"], sizes.per_family, sizes.copies)
+    more += [v for s in originals if s.task.goal.reason == "not_found" for v in variants(s, 1)]
     solvable = [s for s in (*originals, *more) if s.task.goal.reason is None]
     refused = [s.task for s in (*originals, *more) if s.task.goal.reason is not None]
     twinned = _with_twins(refused, [s.task for s in solvable])
@@ -147,13 +148,15 @@ def fill_up(originals: Sequence[Slotted], per_family: int, copies: int) -> list[
 
 
 def _with_twins(refused: Sequence[Task], solvable: Sequence[Task]) -> list[Task]:
-    """Give each refusal a solvable task of its own split as twin, by hash; one without any is left out."""
+    """Give each refusal a solvable task as twin, by hash: one in its own words, else one of its split; else it goes."""
     by_split: dict[str, list[Task]] = defaultdict(list)
+    by_query: dict[str | None, list[Task]] = defaultdict(list)
     for task in sorted(solvable, key=lambda t: t.task_id):
         by_split[task.split].append(task)
+        by_query[task.query_id].append(task)
     found = []
     for task in refused:
-        beside = by_split[task.split]
+        beside = by_query[task.query_id] or by_split[task.split]
         if beside:
             twin = beside[stable_hash("twin", task.task_id) % len(beside)]
             found.append(task.model_copy(update={"twin": twin.task_id}))

@@ -1,6 +1,7 @@
 """More tasks from one: the user's wording with other cities, days and kinds, and the refusal beside a solvable task.
 
-A variant keeps its original's group, split and query, so that it never crosses the hidden line (pipeline law 7).
+A variant keeps its original's group, split and query, so that it never crosses the hidden line (pipeline law 7). The
+variants of a request about a place that the world does not know name places that it does: they are its solvable side.
 """
 
 import random
@@ -52,7 +53,8 @@ def _spans(text: str, value: str) -> list[re.Match[str]]:
 
 def _variant(original: Slotted, rng: random.Random) -> Slotted | None:
     task, slots = original
-    drawn = draw_slots(task.family, task.split, rng)
+    family = "weather" if task.family == "unknown_place" else task.family
+    drawn = draw_slots(family, task.split, rng)
     fresh = {**slots, **{k: _in_case_of(slots[k], drawn[k]) for k in slots if k in "abck"}}
     text = task.instruction
     if day := _other_day(text, slots, rng):
@@ -62,11 +64,11 @@ def _variant(original: Slotted, rng: random.Random) -> Slotted | None:
             text = re.sub(rf"(?<!\w){re.escape(slots[key])}(?!\w)", f"\x00{key}\x00", text)
     for key in fresh:
         text = text.replace(f"\x00{key}\x00", fresh[key])
-    plan = plan_of(task.family, fresh)
+    plan = plan_of(family, fresh)
     if plan is None:
         return None
     tools = offered_tools_for({c.name for c in plan.calls}, seed=(text, rng.random()))
-    return Slotted(make_task(task.family, fresh, text, plan, tools, **_kept(task)), fresh)
+    return Slotted(make_task(family, fresh, text, plan, tools, **_kept(task)), fresh)
 
 
 def _in_case_of(old: str, new: str) -> str:

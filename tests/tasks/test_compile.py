@@ -66,7 +66,13 @@ def test_slots_are_filled_from_the_constraints(text: str, family: str, slots: di
         ("What is the weather in Paris and Lyon tomorrow?", WEATHER, "no_family", WEATHER),
         ("flight from Paris to Lyon on June 12 for two people", FARE, "no_family", FARE),
         ("What is the weather like?", WEATHER, "no_family", WEATHER),
-        ("What is the weather in Parlin tomorrow?", WEATHER, "unresolved", "Parlin"),
+        ("What is the weather in Paris and in Parlin tomorrow?", WEATHER, "unresolved", "Parlin"),
+        ("What is the humidity in Parlin tomorrow?", WEATHER, "unexplained_words", "humidity"),
+        ("Will it be sunny in Parlin tomorrow?", WEATHER, "unresolved", "Parlin"),
+        ("What is the weather in Parlin next week?", WEATHER, "unresolved", "next week, Parlin"),
+        ("what is the weather next week?", WEATHER, "unresolved", "next week"),
+        ("What is the weather Next week?", WEATHER, "unresolved", "Next week"),
+        ("cheapest flight from Paris to Parlin on June 12", FARE, "unresolved", "Parlin"),
         ("cheapest flight from Paris to Lyon next week", FARE, "unresolved", "next week"),
         ("What is the best museum in Paris?", WEATHER, "leaf_disagrees", f"place is not {WEATHER}"),
         ("cheapest flight from Paris to Versailles on June 12", FARE, "no_clear_answer", "flight"),
@@ -88,6 +94,21 @@ def test_what_no_tool_serves_becomes_a_refusal() -> None:
     made = compiled(labelled("Write me a poem about Paris", "irrelevant", difficulty=0))
     assert isinstance(made, Slotted)
     assert (made.task.family, made.task.goal.reason, made.task.depth) == ("out_of_scope", "no_tool", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("What is the weather in Parlin tomorrow?", {"c": "Parlin", "d": "tomorrow"}),
+        ("weather forecast for Wisconsin", {"c": "Wisconsin", "d": "today"}),
+    ],
+)
+def test_weather_in_a_place_that_the_world_does_not_know_is_to_be_answered_so(text: str, slots: dict[str, str]) -> None:
+    made = compiled(labelled(text, WEATHER))
+    assert isinstance(made, Slotted), made
+    assert (made.task.family, made.slots, made.task.goal.reason) == ("unknown_place", slots, "not_found")
+    (episode,) = played([made.task], Gold())
+    assert episode.verdict.reward == 1.0  # type: ignore[union-attr]
 
 
 def test_what_is_labelled_as_needing_no_tool_but_names_what_tools_do_is_no_refusal() -> None:

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import polars as pl
+import pytest
 
 from assets.tasks.compile import LabelledQuery
 from assets.tasks.pool import Sizes, TaskPool, build_pool, fill_up, labelled_queries, long_tail, pool_frame, tasks_of
@@ -73,6 +74,18 @@ def test_no_group_stands_on_two_sides_and_variants_are_of_training_tasks_only() 
     varied = {t.split for t, o in zip(made.tasks, made.origins, strict=True) if o == "variant"}
     assert varied == {"train"}
     assert {t.split for t in made.tasks} == {"train", "hidden"}
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_query_about_a_lost_place_stands_beside_its_own_words_about_a_known_one(share: float) -> None:
+    text = "What is the weather in Parlin tomorrow?"
+    made = pool([labelled(text, WEATHER), said("route")], share=share)
+    by_id = {t.task_id: t for t in made.tasks}
+    (lost,) = (t for t in made.tasks if t.instruction == text)
+    twin = by_id[lost.twin or ""]
+    assert (twin.family, twin.split, twin.query_id) == ("weather", lost.split, lost.query_id)
+    assert twin.instruction == text.replace("Parlin", twin.gold_calls[0].arguments["location"])
+    assert lost.split == ("hidden" if share else "train")
 
 
 def test_the_order_of_queries_changes_nothing() -> None:

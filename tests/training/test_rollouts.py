@@ -11,7 +11,7 @@ from tests.training.builders import SIGNATURES, gold_episodes, some_tasks, tiny_
 from training.checkpoint import publish
 from training.journal import read_segments
 from training.reporting import Reporter, reporter
-from training.rollouts import main, play, play_all
+from training.rollouts import main, play, play_all, play_share
 from training.runs import RolloutPlan, RolloutRun
 from training.tiny import save_tokenizer
 from training.trajectories import tasks_frame
@@ -41,16 +41,35 @@ def test_a_plan_plays_its_runs_and_journals_each_in_a_folder_of_its_own(run: Rol
 
 
 def test_a_finished_run_is_read_back(run: RolloutRun) -> None:
-    folder = play(run, Reporter())
+    folder = run.output / "episodes"
+    assert play(run, Reporter()) == 3
     written = {p: p.stat().st_mtime_ns for p in folder.iterdir()}
-    assert play(run, Reporter()) == folder
+    assert play(run, Reporter()) == 3
     assert {p: p.stat().st_mtime_ns for p in folder.iterdir()} == written
 
 
 def test_the_same_run_elsewhere_gives_the_same_rows(run: RolloutRun, tmp_path: Path) -> None:
-    one = read_segments(play(run, Reporter()))
-    other = read_segments(play(run.model_copy(update={"output": tmp_path / "again"}), Reporter()))
-    assert one.equals(other)
+    again = run.model_copy(update={"output": tmp_path / "again"})
+    play(run, Reporter())
+    play(again, Reporter())
+    assert read_segments(run.output / "episodes").equals(read_segments(again.output / "episodes"))
+
+
+def test_two_processes_share_the_segments_evenly_and_give_the_rows_of_one(run: RolloutRun, tmp_path: Path) -> None:
+    shared = [run.model_copy(update={"output": tmp_path / name, "seed": seed}) for seed, name in enumerate("ab")]
+    play_share([r.write(r.output / "run.toml") for r in shared], 1, 0, 2)
+    assert [len(list((r.output / "episodes").glob("part-*"))) for r in shared] == [2, 1]
+    files = [r.output / "run.toml" for r in shared]
+    play_all(RolloutPlan(output=tmp_path, runs=files, workers=2), Reporter())
+    play(run, Reporter())
+    assert read_segments(shared[0].output / "episodes").equals(read_segments(run.output / "episodes"))
+    assert [len(read_segments(r.output / "episodes")) for r in shared] == [10, 10]
+
+
+def test_the_failure_of_one_process_fails_the_plan(run: RolloutRun, tmp_path: Path) -> None:
+    plan = RolloutPlan(output=tmp_path, runs=[run.write(run.output / "run.toml"), tmp_path / "absent.toml"], workers=2)
+    with pytest.raises(FileNotFoundError, match="no run file"):
+        play_all(plan, Reporter())
 
 
 def test_another_version_of_the_policy_does_not_mix_with_the_first(run: RolloutRun) -> None:
