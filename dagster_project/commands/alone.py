@@ -62,6 +62,16 @@ def close_killed_runs(instance: dg.DagsterInstance) -> list[str]:
     return [run.run_id for run in dead]
 
 
+@contextmanager
+def no_run_left_open(instance: dg.DagsterInstance) -> Iterator[None]:
+    """Close what a stop between two steps leaves open: Dagster only closes a run that is stopped inside one."""
+    try:
+        yield
+    except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+        close_killed_runs(instance)
+        raise
+
+
 def require_free_pool(instance: dg.DagsterInstance) -> None:
     """Refuse to wait without a word for a run that the pages started.
 

@@ -2,6 +2,7 @@
 
 import errno
 import importlib.util
+import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from sqlalchemy.exc import OperationalError
 from assets import keys
 from assets.queries.readers import find_files
 from dagster_project import profiles
-from dagster_project.commands.alone import alone_in, require_free_pool
+from dagster_project.commands.alone import alone_in, no_run_left_open, require_free_pool
 from dagster_project.commands.console import clear_errors, warn
 from dagster_project.commands.current import Stage, stages_of
 from dagster_project.commands.findings import findings, too_few_tasks
@@ -48,6 +49,8 @@ def demo(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
     """Raw queries in, a better policy and its report out; goes on from what an earlier run finished."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # also where the shell ignores them
+        signal.signal(number, signal.default_int_handler)
     with one_clear_error(debug=debug):
         if profile:
             profiles.choose(profile)
@@ -56,7 +59,7 @@ def demo(
 
         stages = until_stage(stages_of(defs), until)
         require_installed(stages)
-        with alone_in(profiles.home()), dagster_instance() as instance:
+        with alone_in(profiles.home()), dagster_instance() as instance, no_run_left_open(instance):
             run_line(defs, stages, Wish(own, again), instance)
 
 
