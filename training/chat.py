@@ -30,12 +30,14 @@ RESULT_CLOSE = "\n</tool_response><|im_end|>\n<|im_start|>assistant\n"
 CALL_OPEN = '<tool_call>\n{"name": "'
 CALL_CLOSE = "}\n</tool_call>"
 
+_OPENINGS = ("<|", "<tool_", "</tool_")
+_UNMARKED = "".join(f" | replace({mark!r}, {'< ' + mark[1:]!r})" for mark in _OPENINGS)
 JINJA = (
     "{{ '<|im_start|>system\ntools: ' + (tools | map(attribute='function.signature') | join('; ')) + '<|im_end|>' }}"
     "{% for m in messages %}"
-    "{% if m.role == 'user' %}{{ '\n<|im_start|>user\n' + m.content }}"
+    "{% if m.role == 'user' %}{{ '\n<|im_start|>user\n' + (m.content" + _UNMARKED + ") }}"
     "{{ '<|im_end|>\n<|im_start|>assistant\n' }}"
-    "{% elif m.role == 'tool' %}{{ '\n<|im_start|>user\n<tool_response>\n' + m.content }}"
+    "{% elif m.role == 'tool' %}{{ '\n<|im_start|>user\n<tool_response>\n' + (m.content" + _UNMARKED + ") }}"
     "{{ '\n</tool_response><|im_end|>\n<|im_start|>assistant\n' }}"
     "{% else %}{% generation %}{% if m.tool_calls %}"
     '{{ \'<tool_call>\n{"name": "\' + m.tool_calls[0].function.name + \'", "arguments": \' }}'
@@ -54,10 +56,17 @@ def signature(tool: Tool) -> str:
     return f"{tool.name}({', '.join(tool.required)})"
 
 
+def unmarked(text: str) -> str:
+    """Text of users and tools with the openings of chat marks broken up, so that it can speak for nobody else."""
+    for mark in _OPENINGS:
+        text = text.replace(mark, "< " + mark[1:])
+    return text
+
+
 def prompt_text(instruction: str, tools: Sequence[str], signatures: Mapping[str, str]) -> str:
     """Everything before the assistant's first turn."""
     system = SYSTEM_OPEN + "; ".join(signatures[t] for t in tools) + END_OF_TURN
-    return system + USER_OPEN + instruction + ASSISTANT_OPEN
+    return system + USER_OPEN + unmarked(instruction) + ASSISTANT_OPEN
 
 
 def call_text(call: Call) -> str:
@@ -67,7 +76,7 @@ def call_text(call: Call) -> str:
 
 def result_text(observation: object) -> str:
     """A tool's result, from after the assistant's end-of-turn mark to the opening of its next turn."""
-    return RESULT_OPEN + observation_text(observation) + RESULT_CLOSE
+    return RESULT_OPEN + unmarked(observation_text(observation)) + RESULT_CLOSE
 
 
 def parse_turn(text: str) -> Action:

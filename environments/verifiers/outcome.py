@@ -102,8 +102,9 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
         extra = claims(answer)
         return ("claims_beside_refusal", extra[0].value) if extra else None
     met = [s.observation for s in attempt.steps if isinstance(s.observation, dict)]
+    named = {f.value.casefold() for f in goal.required if f.kind == "name"}
     errors = [o for o in met if o.get("error") == goal.evidence_error]
-    if not errors:
+    if not any("place" not in o or str(o["place"]).casefold() in named for o in errors):
         return "not_investigated", goal.evidence_error
     if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]

@@ -146,6 +146,8 @@ def test_a_refusal_needs_the_investigation_that_justifies_it() -> None:
     assert (lazy.reward, lazy.cause) == (0.0, "not_investigated")
     elsewhere = verdict(task, forecast("Paris"), NOT_FOUND)
     assert (elsewhere.reward, elsewhere.cause) == (0.0, "not_investigated")
+    nowhere = verdict(task, forecast("Nowhere"), NOT_FOUND)
+    assert (nowhere.reward, nowhere.cause) == (0.0, "not_investigated"), "another place was looked for"
     other_error = verdict(task, forecast("Parlin", "yesterday"), NOT_FOUND)
     assert other_error.reward == 1.0 or other_error.cause == "not_investigated"
 
