@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import dagster as dg
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from assets import keys
 from assets.config import StageConfig
@@ -40,6 +40,8 @@ class BoundaryPolicyConfig(StageConfig, stage=keys.BOUNDARY_POLICY):
     steps: PositiveInt = 200
     batch: PositiveInt = 16
     learning_rate: PositiveFloat = 1e-3
+    decay: float = Field(default=0.9, ge=0, le=1)
+    """Share of the steps over which the learning rate falls to nothing; long, so as not to shake what has settled."""
     replay: NonNegativeFloat = 0.5
     """Share of seed trajectories in the mixture."""
     save_every: PositiveInt = 100

@@ -10,7 +10,7 @@ from tests.bench.table import Row, publish, row
 COMMAND = "make bench-loop"
 
 
-def write_rows(folder: Path, seeds: list[int]) -> None:
+def write_rows(folder: Path, seeds: list[int], name: str) -> None:
     """Read every seed's tables and publish the rows."""
     rows: list[Row] = []
     for seed in seeds:
@@ -21,9 +21,21 @@ def write_rows(folder: Path, seeds: list[int]) -> None:
         rows += _gain_rows(seed, gains, "seed", "boundary", aim=False)
         arm = folder / f"seed-{seed}" / "arm_gains.parquet"
         if arm.exists():
+            rows += _arm_rows(seed, arm.parent)
             rows += _gain_rows(seed, pl.read_parquet(arm), "more_sft", "rl", aim=False)
             rows += _gain_rows(seed, pl.read_parquet(arm), "boundary", "more_sft", aim=False)
-    publish("loop", rows)
+    publish(name, rows)
+
+
+def _arm_rows(seed: int, folder: Path) -> list[Row]:
+    """What the arm cost and reached."""
+    cost = pl.read_parquet(folder / "arm_cost.parquet").row(0, named=True)
+    scores = pl.read_parquet(folder / "arm_scores.parquet").filter(pl.col("policy") == "more_sft")
+    spent = row(
+        f"seed {seed}: training of more_sft", cost["arm_cpu_s"], "cpu-s",
+        command=COMMAND, peer="RL", peer_value=cost["rl_cpu_s"],
+    )  # fmt: skip
+    return [spent, *_score_rows(seed, scores)]
 
 
 def _score_rows(seed: int, scores: pl.DataFrame) -> list[Row]:
