@@ -4,8 +4,8 @@
 
 Needs a home in which the factory has run once: its admitted tasks are the training data of every seed. Each seed gets a
 lake and registry of its own, in which the same assets are materialized with that seed; the arm `more_sft` goes on with
-SFT from the boundary policy, on new verified trajectories, for as many CPU seconds as RL took. `QUICK=1` runs one seed with
-hardly any training, to show that the whole still works; its rows go to `loop-quick`.
+SFT from the boundary policy, on new verified trajectories, for as many CPU seconds as RL took. `QUICK=1` runs one seed
+with hardly any training, to show that the whole still works; its rows go to `loop-quick`.
 """
 
 import argparse
