@@ -1,73 +1,282 @@
-"""The inner loop of the lexical layer, compiled: rows claim their place one after the other.
+"""The inner loops of the lexical layer, compiled: they walk UTF-8 bytes and build no Python string.
 
-Imported only by the function that runs it: numba takes a moment to load, and the definitions do not need it.
+They hold no lock, so that threads run them side by side. Imported only by the functions that run them: numba takes a
+moment to load, and the definitions do not need it.
 
-Shapes: N rows in keep order, B bands, G n-grams of all rows.
+Shapes: C bytes of all texts, N texts, L characters of the longest text, P permutations, B bands of one pass, A rows
+that share a bucket with another.
 """
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-
-@njit(cache=True)
-def jaccard(grams_G: NDArray[np.uint64], starts_N: NDArray[np.int64], left: int, right: int, least: float) -> float:
-    """Exact Jaccard similarity of two ascending sets, or 0 where it cannot reach `least`."""
-    a, a_end = starts_N[left], starts_N[left + 1]
-    b, b_end = starts_N[right], starts_N[right + 1]
-    size_a, size_b = a_end - a, b_end - b
-    if min(size_a, size_b) < least * max(size_a, size_b):
-        return 0.0
-    common = 0
-    while a < a_end and b < b_end:
-        if grams_G[a] == grams_G[b]:
-            common += 1
-            a += 1
-            b += 1
-        elif grams_G[a] < grams_G[b]:
-            a += 1
-        else:
-            b += 1
-    return float(common / (size_a + size_b - common))
+LATIN_N, CHINESE_N = 3, 2
+BITS = 21
+_WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True)
-def claim_places(
-    grams_G: NDArray[np.uint64],
-    starts_N: NDArray[np.int64],
-    bucket_NB: NDArray[np.int32],
-    group_N: NDArray[np.int64],
-    threshold: float,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The survivor of each row and the similarity with it; a row without a similar kept row before it is kept.
+@njit(cache=True, nogil=True)
+def cut(bytes_C: NDArray[np.uint8], begin: int, end: int, grams_L: NDArray[np.uint64]) -> int:
+    """Write the n-grams of one text to `grams_L`, in order, repeats included; returns how many.
 
-    Buckets hold kept rows only, as linked lists, so that a thousand near copies cost a thousand comparisons.
+    A text of which a third is Chinese, Japanese or Korean is cut into 2-grams, any other into 3-grams; one shorter
+    than n is one n-gram as it stands.
     """
-    rows, bands = bucket_NB.shape
-    last_in_bucket = np.full(bucket_NB.max() + 1, -1, dtype=np.int32)
-    before_NB = np.full((rows, bands), -1, dtype=np.int32)
-    compared_with = np.full(rows, -1, dtype=np.int64)
-    survivor_N = np.arange(rows)
-    similarity_N = np.ones(rows, dtype=np.float32)
-    for row in range(rows):
-        best, best_similarity = -1, threshold
-        for band in range(bands):
-            other = last_in_bucket[bucket_NB[row, band]]
-            while other != -1:
-                if compared_with[other] != row and group_N[other] == group_N[row]:
-                    compared_with[other] = row
-                    similarity = jaccard(grams_G, starts_N, row, other, threshold)
-                    nearer = similarity > best_similarity or (
-                        similarity == best_similarity and (best == -1 or other < best)
-                    )
-                    if nearer:
-                        best, best_similarity = other, similarity
-                other = before_NB[other, band]
-        if best != -1:
-            survivor_N[row] = best
-            similarity_N[row] = best_similarity
+    count, wide, at = 0, 0, begin
+    while at < end:
+        first = np.uint64(bytes_C[at])
+        if first < 0x80:
+            point, at = first, at + 1
+        elif first < 0xE0:
+            point = (first & np.uint64(0x1F)) << np.uint64(6) | np.uint64(bytes_C[at + 1] & 0x3F)
+            at += 2
+        elif first < 0xF0:
+            point = (first & np.uint64(0x0F)) << np.uint64(12) | np.uint64(bytes_C[at + 1] & 0x3F) << np.uint64(6)
+            point |= np.uint64(bytes_C[at + 2] & 0x3F)
+            at += 3
+        else:
+            point = (first & np.uint64(0x07)) << np.uint64(18) | np.uint64(bytes_C[at + 1] & 0x3F) << np.uint64(12)
+            point |= np.uint64(bytes_C[at + 2] & 0x3F) << np.uint64(6) | np.uint64(bytes_C[at + 3] & 0x3F)
+            at += 4
+        wide += int(0x3040 <= point <= 0x9FFF or 0xAC00 <= point <= 0xD7AF)
+        grams_L[count] = point
+        count += 1
+    size = min(CHINESE_N if 3 * wide >= count else LATIN_N, count)
+    grams = count - size + 1
+    for i in range(grams):
+        code = grams_L[i]
+        for j in range(1, size):
+            code = code << np.uint64(BITS) | grams_L[i + j]
+        grams_L[i] = code
+    return grams
+
+
+@njit(cache=True, nogil=True)
+def cut_set(bytes_C: NDArray[np.uint8], begin: int, end: int, grams_L: NDArray[np.uint64]) -> int:
+    """Write the distinct n-grams of one text to `grams_L`, ascending; returns how many."""
+    grams = cut(bytes_C, begin, end, grams_L)
+    if grams > 96:
+        grams_L[:grams].sort()
+    else:
+        for i in range(1, grams):
+            code, j = grams_L[i], i
+            while j > 0 and grams_L[j - 1] > code:
+                grams_L[j] = grams_L[j - 1]
+                j -= 1
+            grams_L[j] = code
+    distinct = min(1, grams)
+    for i in range(1, grams):
+        if grams_L[i] != grams_L[distinct - 1]:
+            grams_L[distinct] = grams_L[i]
+            distinct += 1
+    return distinct
+
+
+@njit(cache=True, nogil=True)
+def sign(
+    bytes_C: NDArray[np.uint8],
+    starts_N: NDArray[np.int64],
+    rows: tuple[int, int],
+    a_P: NDArray[np.uint32],
+    b_P: NDArray[np.uint32],
+    longest: int,
+    signature_NP: NDArray[np.uint32],
+) -> None:
+    """MinHash signatures of the texts of `rows` (first, past the last), row 0 of the result being the first."""
+    grams_L = np.empty(longest + 1, dtype=np.uint64)
+    for row in range(rows[0], rows[1]):
+        signature_P = signature_NP[row - rows[0]]
+        signature_P[:] = np.uint32(0xFFFFFFFF)
+        for g in range(cut(bytes_C, starts_N[row], starts_N[row + 1], grams_L)):
+            code = grams_L[g] * _WEYL
+            mixed = np.uint32(code >> np.uint64(32))
+            mixed = np.uint32(np.uint32(mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
+            mixed = np.uint32(np.uint32(mixed ^ (mixed >> np.uint32(13))) * np.uint32(0xC2B2AE35))
+            mixed ^= mixed >> np.uint32(16)
+            for p in range(len(a_P)):
+                value = np.uint32(np.uint32(a_P[p] * mixed) + b_P[p])
+                signature_P[p] = min(signature_P[p], value)
+
+
+@njit(cache=True, nogil=True)
+def fold_bands(
+    signature_NP: NDArray[np.uint32], group_N: NDArray[np.uint64], first: int, width: int, key_BN: NDArray[np.uint64]
+) -> None:
+    """A key per band: rows with equal keys agree in the `width` values of that band and in group."""
+    for row in range(len(signature_NP)):
+        for band in range(len(key_BN)):
+            key = group_N[first + row] * _WEYL
+            for p in range(band * width, (band + 1) * width):
+                key ^= np.uint64(signature_NP[row, p])
+                key = (key ^ (key >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+                key ^= key >> np.uint64(33)
+            key_BN[band, first + row] = key
+
+
+@njit(cache=True, nogil=True)
+def number_buckets(
+    key_N: NDArray[np.uint64], order_N: NDArray[np.int64], taken: int, bucket_N: NDArray[np.int32]
+) -> int:
+    """Number the keys that several rows share, from `taken` on; -1 for a row alone. Returns the next free number."""
+    at = 0
+    while at < len(order_N):
+        key, end = key_N[order_N[at]], at + 1
+        while end < len(order_N) and key_N[order_N[end]] == key:
+            end += 1
+        number = -1
+        if end - at > 1:
+            number = taken
+            taken += 1
+        for i in range(at, end):
+            bucket_N[order_N[i]] = number
+        at = end
+    return taken
+
+
+@njit(cache=True, nogil=True)
+def join_rows(bucket_N: NDArray[np.int32], first: int, head_K: NDArray[np.int32], parent_N: NDArray[np.int32]) -> None:
+    """Put rows of one bucket into one component; the root of a component is its first row."""
+    head_K[:] = -1
+    for row in range(len(bucket_N)):
+        if bucket_N[row] < 0:
             continue
-        for band in range(bands):
-            before_NB[row, band] = last_in_bucket[bucket_NB[row, band]]
-            last_in_bucket[bucket_NB[row, band]] = row
-    return survivor_N, similarity_N
+        bucket = bucket_N[row] - first
+        if head_K[bucket] < 0:
+            head_K[bucket] = row
+            continue
+        one, other = root_of(parent_N, head_K[bucket]), root_of(parent_N, row)
+        if one < other:
+            parent_N[other] = one
+        elif other < one:
+            parent_N[one] = other
+
+
+@njit(cache=True, nogil=True)
+def root_of(parent_N: NDArray[np.int32], row: int) -> int:
+    """The first row of the component of `row`, halving the path to it."""
+    while parent_N[row] != row:
+        parent_N[row] = parent_N[parent_N[row]]
+        row = parent_N[row]
+    return row
+
+
+@njit(cache=True, nogil=True)
+def roots_of(parent_N: NDArray[np.int32]) -> None:
+    """Replace every parent by the root."""
+    for row in range(len(parent_N)):
+        parent_N[row] = root_of(parent_N, row)
+
+
+@njit(cache=True, nogil=True)
+def similarity(left_L: NDArray[np.uint64], left: int, right_L: NDArray[np.uint64], right: int, least: float) -> float:
+    """Exact Jaccard similarity of ascending sets of `left` and `right` n-grams, or 0 where it cannot reach `least`."""
+    if min(left, right) < least * max(left, right):
+        return 0.0
+    i = j = common = 0
+    while i < left and j < right:
+        if left_L[i] == right_L[j]:
+            common += 1
+            i += 1
+            j += 1
+        elif left_L[i] < right_L[j]:
+            i += 1
+        else:
+            j += 1
+    return common / (left + right - common)
+
+
+@njit(cache=True, nogil=True)
+def claim_places(
+    bytes_C: NDArray[np.uint8],
+    starts_N: NDArray[np.int64],
+    group_N: NDArray[np.uint64],
+    rows_A: NDArray[np.int32],
+    bucket_BA: NDArray[np.int32],
+    last_K: NDArray[np.int32],
+    threshold: float,
+    survivor_A: NDArray[np.int32],
+    similarity_A: NDArray[np.float32],
+) -> None:
+    """The survivor (a position in `rows_A`) of each row and the similarity with it, in keep order.
+
+    A row without a similar kept row before it is kept. Buckets hold kept rows only, as linked lists, so that a thousand
+    near copies cost a thousand comparisons.
+
+    Args:
+        bytes_C: texts as UTF-8, end to end.
+        starts_N: where each text begins; length N + 1.
+        group_N: rows of different groups are never compared.
+        rows_A: rows in keep order; no row elsewhere shares a bucket with one of them.
+        bucket_BA: bucket of each in each band, -1 where it is alone.
+        last_K: scratch by bucket, all -1.
+        threshold: Jaccard similarity at which a row is a copy.
+        survivor_A: written.
+        similarity_A: written; 1 for a kept row.
+    """
+    before_BA = np.full(bucket_BA.shape, -1, dtype=np.int32)
+    compared_A = np.full(len(rows_A), -1, dtype=np.int32)
+    near_A = np.empty(len(rows_A), dtype=np.int32)
+    longest = 0
+    for row in rows_A:
+        longest = max(longest, starts_N[row + 1] - starts_N[row])
+    own_L, other_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
+    for at in range(len(rows_A)):
+        row = rows_A[at]
+        near = _kept_beside(at, bucket_BA, last_K, before_BA, compared_A, near_A)
+        own = cut_set(bytes_C, starts_N[row], starts_N[row + 1], own_L) if near else 0
+        best, best_similarity = -1, threshold
+        for other in near_A[:near]:
+            begin, end = starts_N[rows_A[other]], starts_N[rows_A[other] + 1]
+            if group_N[rows_A[other]] == group_N[row]:
+                found = similarity(own_L, own, other_L, cut_set(bytes_C, begin, end, other_L), threshold)
+                if found > best_similarity or (found == best_similarity and (best == -1 or other < best)):
+                    best, best_similarity = other, found
+        survivor_A[at], similarity_A[at] = (at, 1.0) if best == -1 else (best, best_similarity)
+        if best == -1:
+            _settle(at, bucket_BA, last_K, before_BA)
+
+
+@njit(cache=True, nogil=True)
+def _kept_beside(
+    at: int,
+    bucket_BA: NDArray[np.int32],
+    last_K: NDArray[np.int32],
+    before_BA: NDArray[np.int32],
+    compared_A: NDArray[np.int32],
+    near_A: NDArray[np.int32],
+) -> int:
+    """Write the kept rows that share a bucket with row `at` to `near_A`, each once; returns how many."""
+    near = 0
+    for band in range(len(bucket_BA)):
+        other = last_K[bucket_BA[band, at]] if bucket_BA[band, at] >= 0 else np.int32(-1)
+        while other != -1:
+            if compared_A[other] != at:
+                compared_A[other] = at
+                near_A[near] = other
+                near += 1
+            other = before_BA[band, other]
+    return near
+
+
+@njit(cache=True, nogil=True)
+def _settle(at: int, bucket_BA: NDArray[np.int32], last_K: NDArray[np.int32], before_BA: NDArray[np.int32]) -> None:
+    """Put a kept row into its buckets."""
+    for band in range(len(bucket_BA)):
+        if bucket_BA[band, at] >= 0:
+            before_BA[band, at] = last_K[bucket_BA[band, at]]
+            last_K[bucket_BA[band, at]] = at
+
+
+@njit(cache=True, nogil=True)
+def digits_of(bytes_C: NDArray[np.uint8], starts_N: NDArray[np.int64], key_N: NDArray[np.uint64]) -> None:
+    """A 64-bit key of the numbers that each text writes in digits, in order: texts with other numbers have another."""
+    for row in range(len(starts_N) - 1):
+        key, inside = np.uint64(0), False
+        for at in range(starts_N[row], starts_N[row + 1] + 1):
+            digit = at < starts_N[row + 1] and 48 <= bytes_C[at] <= 57
+            if digit or inside:  # a number ends with what follows it, or with the text
+                key = (key ^ np.uint64(bytes_C[at] if digit else 1)) * np.uint64(0xFF51AFD7ED558CCD)
+                key ^= key >> np.uint64(32)
+            inside = digit
+        key_N[row] = key

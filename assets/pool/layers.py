@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assets.pool.coverage import Certificate, certify
 from assets.pool.facts import as_read, facts_of, read_requests
 from assets.pool.geometric import central_picks, centred, core_set
-from assets.pool.lexical import lexical_survivors
+from assets.pool.lexical import Progress, lexical_survivors, silent
 from assets.pool.semantic import semantic_survivors
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
 
@@ -52,17 +52,19 @@ class Policy(NamedTuple):
     """Cities, days, modes and other slots that differ keep both."""
 
 
-def lexical_layer(queries: pl.DataFrame, *, threshold: float, policy: Policy) -> Layer:
+def lexical_layer(queries: pl.DataFrame, *, threshold: float, policy: Policy, progress: Progress = silent) -> Layer:
     """Drop near copies in letters.
 
     Args:
         queries: query_id, normal, context, support, first_seen.
         threshold: Jaccard similarity of character n-grams at which a row is a copy.
-        policy: what keeps both.
+        policy: what keeps both; without names only digits are looked at, which costs next to nothing.
+        progress: told what is being done, and how far it is.
     """
     ordered = keep_order(queries)
     told = _told(ordered)
-    survival = lexical_survivors(told, facts_of(told, numbers=policy.numbers, names=policy.names), threshold)
+    facts = facts_of(told.to_list(), numbers=policy.numbers) if policy.names else None
+    survival = lexical_survivors(told, facts, threshold, numbers=policy.numbers, progress=progress)
     return _layer(ordered, survival, layer="lexical", rule=NEAR_COPY)
 
 
@@ -76,7 +78,7 @@ def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, pol
         policy: what keeps both.
     """
     ordered = keep_order(queries)
-    told = read_requests(_told(ordered), numbers=policy.numbers, names=policy.names)
+    told = read_requests(_told(ordered).to_list(), numbers=policy.numbers, names=policy.names)
     survival = semantic_survivors(embed(told.words), buckets_of(ordered), told.facts, threshold)
     return _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
 
@@ -101,7 +103,7 @@ def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, ra
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
     languages = ordered["language"].to_list()
-    points_ND = centred(embed(as_read(_told(ordered))), languages)
+    points_ND = centred(embed(as_read(_told(ordered).to_list())), languages)
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
     greedy = core_set(points_ND, buckets, size=size, radius=radius)
     core = central_picks(points_ND, greedy, buckets)
@@ -136,10 +138,10 @@ def buckets_of(queries: pl.DataFrame) -> list[str]:
     )
 
 
-def _told(queries: pl.DataFrame) -> list[str]:
+def _told(queries: pl.DataFrame) -> pl.Series:
     """What each row says, the turn before it included: "and tomorrow?" after Beijing is not the same after Paris."""
     said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True)
-    return queries.select(said).to_series().to_list()
+    return queries.select(said).to_series()
 
 
 def _layer(ordered: pl.DataFrame, survival: Survival, *, layer: str, rule: str) -> Layer:

@@ -3,54 +3,180 @@
 MinHash LSH over character n-grams proposes pairs, exact Jaccard similarity decides, and the rule of
 `assets.pool.survival` says who stays. Pairs whose facts differ (cities, days, numbers) are never compared.
 
+Band keys are made a few bands at a time and thrown away once rows are in buckets, so that memory follows the text and
+not the signatures. Rows that share no bucket with any other are kept as they are; the others fall into components,
+which threads work through side by side: what is kept in one says nothing about another.
+
 Source: the first level of the AMAP report's funnel; its threshold is not published, .85 is ours.
 
-Shapes: N rows, P permutations, B bands.
+Shapes: N rows, P permutations, B bands, A rows that share a bucket, K buckets.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.minhash import Banding, band_keys, bands_for, buckets, signatures
-from assets.pool.shingles import Shingles, shingles_of
+from assets.pool.minhash import Banding, Utf8, bands_for, permutations_of, utf8_of
 from assets.pool.survival import Survival
 
-_ROWS_AT_A_TIME = 65_536
+_ROWS_AT_A_TIME = 131_072
+_BANDS_AT_A_TIME = 4
+_PARTS = 8
+"""Pieces of work per thread."""
+
+Progress = Callable[[str, int, int], None]
+"""(what, done, total)."""
 
 
-def lexical_survivors(texts: Sequence[str], facts: Sequence[str], threshold: float) -> Survival:
+def silent(what: str, done: int, total: int) -> None:
+    """Say nothing."""
+
+
+def lexical_survivors(
+    texts: pl.Series | Sequence[str],
+    facts: Sequence[str] | None,
+    threshold: float,
+    *,
+    numbers: bool = True,
+    progress: Progress = silent,
+) -> Survival:
     """Which of the near copies stays.
 
     Args:
         texts: N normalised texts in keep order (`assets.pool.survival.keep_order`).
-        facts: N keys; rows whose keys differ are both kept, however near their letters.
+        facts: N keys; rows whose keys differ are both kept, however near their letters. None: only what `numbers` says.
         threshold: Jaccard similarity in (0, 1] at which a row counts as a copy.
+        numbers: without facts, whether texts that write other numbers in digits are both kept.
+        progress: told what is being done, and how far it is.
 
     Raises:
         ValueError: a text is empty, the lengths differ, or the threshold is out of range.
     """
-    if len(texts) != len(facts):
+    texts = texts if isinstance(texts, pl.Series) else pl.Series(texts, dtype=pl.String)
+    if facts is not None and len(texts) != len(facts):
         raise ValueError(f"every text needs its facts, got {len(texts)} texts and {len(facts)} keys")
     if not 0 < threshold <= 1:
         raise ValueError(f"threshold must be in (0, 1], got {threshold}")
-    if not texts:
+    if len(texts) == 0:
         return Survival(np.empty(0, np.int64), np.empty(0, np.float32))
+    utf8 = utf8_of(texts)
+    group_N = _groups(utf8, facts, numbers=numbers)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        found = _buckets(utf8, group_N, bands_for(threshold), pool, progress)
+        return _claimed(utf8, group_N, found, threshold, pool, progress)
+
+
+class _Buckets(NamedTuple):
+    """Which rows may be near copies of each other."""
+
+    bucket_BN: NDArray[np.int32]
+    """Bucket of each row in each band; -1 where it is alone."""
+    buckets: int
+    """How many there are."""
+    root_N: NDArray[np.int32]
+    """First row of each row's component: rows of different components share no bucket."""
+
+
+def _groups(utf8: Utf8, facts: Sequence[str] | None, *, numbers: bool) -> NDArray[np.uint64]:
+    """One number per row; rows with different ones are never compared."""
+    rows = len(utf8.starts_N) - 1
+    if facts is not None:
+        numbered: NDArray[np.uint64] = (
+            pl.Series(facts, dtype=pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).to_numpy()
+        )
+        return numbered
+    group_N = np.zeros(rows, dtype=np.uint64)
+    if numbers:
+        from assets.pool.kernels import digits_of
+
+        digits_of(utf8.bytes_C, utf8.starts_N, group_N)
+    return group_N
+
+
+def _buckets(
+    utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding, pool: ThreadPoolExecutor, progress: Progress
+) -> _Buckets:
+    from assets.pool.kernels import join_rows, number_buckets, roots_of
+
+    rows, taken = len(group_N), 0
+    bucket_BN = np.empty((banding.bands, rows), dtype=np.int32)
+    root_N = np.arange(rows, dtype=np.int32)
+    for first in range(0, banding.bands, _BANDS_AT_A_TIME):
+        key_BN = _keys(utf8, group_N, banding, first, pool)
+        for band, order_N in enumerate(pool.map(np.argsort, key_BN), start=first):
+            before = taken
+            taken = number_buckets(key_BN[band - first], order_N, before, bucket_BN[band])
+            join_rows(bucket_BN[band], before, np.empty(taken - before, dtype=np.int32), root_N)
+        progress("bands", min(first + _BANDS_AT_A_TIME, banding.bands), banding.bands)
+    roots_of(root_N)
+    return _Buckets(bucket_BN, taken, root_N)
+
+
+def _keys(
+    utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding, first: int, pool: ThreadPoolExecutor
+) -> NDArray[np.uint64]:
+    """Keys of a few bands, shape (B, N); signatures are made a chunk of rows at a time and not kept."""
+    from assets.pool.kernels import fold_bands, sign
+
+    bands = min(_BANDS_AT_A_TIME, banding.bands - first)
+    own = slice(first * banding.rows, (first + bands) * banding.rows)
+    a_P, b_P = (np.ascontiguousarray(part[own]) for part in permutations_of(banding.permutations))
+    key_BN = np.empty((bands, len(group_N)), dtype=np.uint64)
+
+    def chunk(start: int) -> None:
+        """Keys of one chunk of rows."""
+        stop = min(start + _ROWS_AT_A_TIME, len(group_N))
+        signature_NP = np.empty((stop - start, len(a_P)), dtype=np.uint32)
+        longest = int(np.diff(utf8.starts_N[start : stop + 1]).max())
+        sign(utf8.bytes_C, utf8.starts_N, (start, stop), a_P, b_P, longest, signature_NP)
+        fold_bands(signature_NP, group_N, start, banding.rows, key_BN)
+
+    list(pool.map(chunk, range(0, len(group_N), _ROWS_AT_A_TIME)))
+    return key_BN
+
+
+def _claimed(
+    utf8: Utf8,
+    group_N: NDArray[np.uint64],
+    found: _Buckets,
+    threshold: float,
+    pool: ThreadPoolExecutor,
+    progress: Progress,
+) -> Survival:
+    """Let the rows of each component claim their places in keep order."""
     from assets.pool.kernels import claim_places
 
-    shingles = shingles_of(texts)
-    _, group_N = np.unique(np.asarray(facts, dtype=object), return_inverse=True)
-    bucket_NB = buckets(_keys(shingles, group_N, bands_for(threshold)))
-    return Survival(*claim_places(shingles.grams_G, shingles.starts_N, bucket_NB, group_N, threshold))
+    survivor_N = np.arange(len(group_N))
+    similarity_N = np.ones(len(group_N), dtype=np.float32)
+    size_N = np.bincount(found.root_N, minlength=len(group_N))
+    rows_A = np.flatnonzero(size_N[found.root_N] > 1).astype(np.int32)
+    rows_A = rows_A[np.argsort(found.root_N[rows_A], kind="stable")]
+    last_K = np.full(found.buckets, -1, dtype=np.int32)
+    parts = _parts(found.root_N[rows_A], len(os.sched_getaffinity(0)) * _PARTS)
+
+    def part(begin: int, end: int) -> None:
+        """Whole components, from `begin` to `end`."""
+        mine_A = rows_A[begin:end]
+        survivor_A, similarity_A = np.empty(len(mine_A), np.int32), np.empty(len(mine_A), np.float32)
+        bucket_BA = np.ascontiguousarray(found.bucket_BN[:, mine_A])
+        claim_places(
+            utf8.bytes_C, utf8.starts_N, group_N, mine_A, bucket_BA, last_K, threshold, survivor_A, similarity_A
+        )
+        survivor_N[mine_A], similarity_N[mine_A] = mine_A[survivor_A], similarity_A
+
+    for done, _ in enumerate(pool.map(part, parts[:-1], parts[1:]), start=1):
+        progress("rows compared", int(parts[done]), len(rows_A))
+    return Survival(survivor_N, similarity_N)
 
 
-def _keys(shingles: Shingles, group_N: NDArray[np.int64], banding: Banding) -> NDArray[np.uint64]:
-    """Band keys a chunk at a time: signatures are five times as large as the keys and are not kept."""
-    parts = []
-    for start in range(0, len(group_N), _ROWS_AT_A_TIME):
-        starts_N = shingles.starts_N[start : start + _ROWS_AT_A_TIME + 1]
-        chunk = Shingles(shingles.grams_G[starts_N[0] : starts_N[-1]], starts_N - starts_N[0])
-        signature_NP = signatures(chunk, banding.permutations)
-        parts.append(band_keys(signature_NP, banding, group_N[start : start + _ROWS_AT_A_TIME]))
-    return np.concatenate(parts)
+def _parts(root_A: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+    """Borders of about `count` pieces that tear no component apart."""
+    wanted = np.linspace(0, len(root_A), count + 1).astype(np.int64)
+    inside = wanted[1:-1]
+    moved = np.searchsorted(root_A, root_A[inside], side="left") if len(root_A) else inside
+    return np.unique(np.concatenate([[0], moved, [len(root_A)]]).astype(np.int64))

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.pool.facts import facts_of
+from assets.pool.kernels import cut_set
 from assets.pool.lexical import lexical_survivors
-from assets.pool.minhash import bands_for, signatures
+from assets.pool.minhash import bands_for, gram_hash, signatures, utf8_of
 from assets.pool.shingles import shingles_of, spelled
 from assets.pool.survival import dropped_rows, kept_rows
 from tests.pool.builders import by_the_rule, queries, shuffled
@@ -22,6 +23,10 @@ TEXTS = ["weather in london tomorrow", "明天北京天气怎么样", "ab", "a",
 def jaccard(left: str, right: str) -> float:
     a, b = (set(shingles_of([text]).grams_G.tolist()) for text in (left, right))
     return len(a & b) / len(a | b)
+
+
+def encodable(text: str) -> bool:
+    return text.isprintable() or ("\x00" not in text and not any("\ud800" <= c <= "\udfff" for c in text))
 
 
 def survivors(texts: list[str], threshold: float = 0.85) -> list[int]:
@@ -37,16 +42,16 @@ def test_latin_is_cut_into_three_and_chinese_into_two_characters() -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_signatures_are_those_of_datasketch(text: str) -> None:
-    reference = MinHash(num_perm=80)
+    reference = MinHash(num_perm=80, hashfunc=gram_hash)
     reference.update_batch([spelled(int(gram)).encode() for gram in shingles_of([text]).grams_G])
-    np.testing.assert_array_equal(signatures(shingles_of([text]), 80)[0], reference.hashvalues)
+    np.testing.assert_array_equal(signatures(pl.Series([text]), 80)[0], reference.hashvalues)
 
 
 def test_a_signature_loads_into_datasketchs_index() -> None:
-    index = MinHashLSH(threshold=0.85, num_perm=80)
-    for name, row in zip("ab", signatures(shingles_of(["weather in rome", "hotels in oslo"]), 80), strict=True):
+    index = MinHashLSH(num_perm=80, params=bands_for(0.85))
+    for name, row in zip("ab", signatures(pl.Series(["weather in rome", "hotels in oslo"]), 80), strict=True):
         index.insert(name, MinHash(num_perm=80, hashvalues=row, scheme="affine32"))
-    [row] = signatures(shingles_of(["weather in rome"]), 80)
+    [row] = signatures(pl.Series(["weather in rome"]), 80)
     assert index.query(MinHash(num_perm=80, hashvalues=row, scheme="affine32")) == ["a"]
 
 
@@ -59,6 +64,32 @@ def test_bands_find_almost_every_pair_at_the_threshold() -> None:
 def test_a_recall_out_of_reach_is_an_error_that_says_how_far_one_gets() -> None:
     with pytest.raises(ValueError, match=r"80 permutations find at most 0\.9"):
         bands_for(0.05, recall=0.999)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.text(min_size=1, max_size=150).filter(encodable), min_size=1, max_size=4))
+def test_the_kernel_cuts_every_script_as_the_plain_version_does(texts: list[str]) -> None:
+    utf8, plain = utf8_of(pl.Series(texts)), shingles_of(texts)
+    for row in range(len(texts)):
+        grams_L = np.empty(utf8.longest + 1, dtype=np.uint64)
+        count = cut_set(utf8.bytes_C, utf8.starts_N[row], utf8.starts_N[row + 1], grams_L)
+        np.testing.assert_array_equal(grams_L[:count], plain.grams_G[plain.starts_N[row] : plain.starts_N[row + 1]])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ("FM 1506", "FM 1507", False), ("at 7 on 8", "at 78", False), ("a 7", "b 7", True), ("at 7", "at 77", False),
+        ("7 then 8", "8 then 7", False), ("none", "nothing", True), ("7", "x7y", True), ("1 2", "12", False),
+    ],
+)  # fmt: skip
+def test_numbers_alone_keep_texts_apart_where_no_facts_are_given(one: str, other: str, equal: bool) -> None:
+    texts = [
+        f"the long way home to the old house by the mill {one}",
+        f"the long way home to the old house by the mill {other}",
+    ]
+    assert (lexical_survivors(texts, None, 0.5).survivor_N.tolist() == [0, 0]) is equal
+    assert lexical_survivors(texts, None, 0.5, numbers=False).survivor_N.tolist() == [0, 0]
 
 
 def test_recall_and_precision_on_planted_pairs() -> None:
