@@ -16,12 +16,13 @@ def table_of(key: dg.AssetKey) -> str:
 
 RAW_QUERIES: Final = dg.AssetKey(["queries", "raw_queries"])
 DISTINCT_QUERIES: Final = dg.AssetKey(["queries", "distinct_queries"])
-LEXICAL_POOL: Final = dg.AssetKey(["pool", "lexical_pool"])
+LEXICAL_SURVIVORS: Final = dg.AssetKey(["pool", "lexical_survivors"])
 INTENT_TAXONOMY: Final = dg.AssetKey(["taxonomy", "intent_taxonomy"])
 QUERY_LABELS: Final = dg.AssetKey(["labels", "query_labels"])
 IRRELEVANCE_SET: Final = dg.AssetKey(["labels", "irrelevance_set"])
-SEMANTIC_POOL: Final = dg.AssetKey(["pool", "semantic_pool"])
+SEMANTIC_SURVIVORS: Final = dg.AssetKey(["pool", "semantic_survivors"])
 CANDIDATE_POOL: Final = dg.AssetKey(["pool", "candidate_pool"])
+DROPPED: Final = dg.AssetKey(["pool", "dropped"])
 COMPILED_TASKS: Final = dg.AssetKey(["tasks", "compiled_tasks"])
 ADMITTED_TASKS: Final = dg.AssetKey(["tasks", "admitted_tasks"])
 SEED_TRAJECTORIES: Final = dg.AssetKey(["trajectories", "seed_trajectories"])
@@ -38,12 +39,13 @@ REPORT: Final = dg.AssetKey(["benchmarks", "report"])
 PIPELINE: Final = (
     RAW_QUERIES,
     DISTINCT_QUERIES,
-    LEXICAL_POOL,
+    LEXICAL_SURVIVORS,
     INTENT_TAXONOMY,
     QUERY_LABELS,
     IRRELEVANCE_SET,
-    SEMANTIC_POOL,
+    SEMANTIC_SURVIVORS,
     CANDIDATE_POOL,
+    DROPPED,
     COMPILED_TASKS,
     ADMITTED_TASKS,
     SEED_TRAJECTORIES,

@@ -84,7 +84,7 @@ def test_every_stage_is_made_registered_and_linked(factories: tuple[Factory, Fac
     assert list(made) == PIPELINE
     registry = Registry(url=f"sqlite:///{factories[0].home / 'registry.db'}")
     fed_by = {key: {a.key for a in registry.made_from(key, made[key].data_version)} for key in PIPELINE}
-    assert fed_by["pool/lexical_pool"] == {"queries/distinct_queries"}
+    assert fed_by["pool/lexical_survivors"] == {"queries/distinct_queries"}
     assert {key for key, inputs in fed_by.items() if not inputs} == {"queries/raw_queries", "taxonomy/intent_taxonomy"}
 
 

@@ -15,10 +15,10 @@ ROWS = pl.DataFrame({"id": list(range(9)), "text": ["a|b\nc", None, "x" * 200, *
 def test_a_materialization_shows_counts_columns_a_sample_and_its_numbers(tmp_path: Path) -> None:
     lake = Lake(root=str(tmp_path))
     result = materialized(
-        lake, "pool/lexical_pool", ROWS, numbers={"kept": 9, "rate": 0.5, "rule": "exact"}, note="*n*"
+        lake, "pool/lexical_survivors", ROWS, numbers={"kept": 9, "rate": 0.5, "rule": "exact"}, note="*n*"
     )
     assert result.data_version is not None
-    assert result.data_version.value == lake.version("pool/lexical_pool")
+    assert result.data_version.value == lake.version("pool/lexical_survivors")
     shown = {name: getattr(value, "value", None) for name, value in (result.metadata or {}).items()}
     assert (shown["dagster/row_count"], shown["kept"], shown["rate"], shown["rule"]) == (9, 9, 0.5, "exact")
     assert [column.name for column in shown["dagster/column_schema"].columns] == ["id", "text"]
@@ -33,7 +33,7 @@ def test_nothing_in_a_cell_breaks_the_table() -> None:
 def test_a_figure_is_shown_without_a_file_server(tmp_path: Path) -> None:
     figure = pytest.importorskip("matplotlib.figure").Figure()
     figure.subplots().plot([1, 2])
-    result = materialized(Lake(root=str(tmp_path)), "pool/lexical_pool", ROWS, figures={"survivors": figure})
+    result = materialized(Lake(root=str(tmp_path)), "pool/lexical_survivors", ROWS, figures={"survivors": figure})
     image = (result.metadata or {})["survivors"]
     assert str(getattr(image, "value", "")).startswith("![figure](data:image/png;base64,")
 

@@ -64,11 +64,11 @@ def test_bounds_of_a_field_hold_for_the_profile_too() -> None:
 def test_settings_of_a_stage_that_has_none_are_refused() -> None:
     done = run("""
 from assets.config import require_all_settings_taken
-bind_stage_defaults({"pool/lexical_pool": {"threshold": 0.5}}, source="profile test")
+bind_stage_defaults({"pool/lexical_survivors": {"threshold": 0.5}}, source="profile test")
 declare()
 require_all_settings_taken()
 """)
-    assert "[pool.lexical_pool] sets what no stage reads; stages with settings: queries/raw_queries" in done.stderr
+    assert "[pool.lexical_survivors] sets what no stage reads; stages with settings: queries/raw_queries" in done.stderr
 
 
 def test_binding_after_the_stage_was_imported_is_refused() -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from resources.lake import Lake
 
-QUARANTINE, FILES, DROPPED = "queries/quarantine", "queries/files", "pool/dropped"
+QUARANTINE, FILES, DROPPED = "queries/quarantine", "queries/files", "pool/dropped_by_layer"
 NOT_COMPILED, REJECTED = "tasks/not_compiled", "tasks/quarantine"
 
 
@@ -37,10 +37,10 @@ def layers(lake: Lake) -> list[Layer]:
     built: list[tuple[tuple[str, ...], Callable[[Lake], Layer]]] = [
         (("queries/raw_queries", QUARANTINE, FILES), _read),
         (("queries/raw_queries", "queries/distinct_queries"), _distinct),
-        (("queries/distinct_queries", "pool/lexical_pool"), _lexical),
-        (("pool/lexical_pool", "labels/query_labels", "labels/irrelevance_set"), _labelled),
-        (("labels/query_labels", "labels/irrelevance_set", "pool/semantic_pool"), _semantic),
-        (("pool/semantic_pool", "pool/candidate_pool"), _geometric),
+        (("queries/distinct_queries", "pool/lexical_survivors"), _lexical),
+        (("pool/lexical_survivors", "labels/query_labels", "labels/irrelevance_set"), _labelled),
+        (("labels/query_labels", "labels/irrelevance_set", "pool/semantic_survivors"), _semantic),
+        (("pool/semantic_survivors", "pool/candidate_pool"), _geometric),
         (("tasks/compiled_tasks", NOT_COMPILED, "pool/candidate_pool", "labels/irrelevance_set"), _compiled),
         (("tasks/compiled_tasks", "tasks/admitted_tasks", REJECTED), _admitted),
     ]
@@ -74,9 +74,9 @@ def _dropped(lake: Lake, layer: str) -> dict[str, int]:
 
 
 def _lexical(lake: Lake) -> Layer:
-    kept = rows_of(lake, "pool/lexical_pool")
+    kept = rows_of(lake, "pool/lexical_survivors")
     return Layer(
-        "lexical", "pool/lexical_pool", rows_of(lake, "queries/distinct_queries"), kept, _dropped(lake, "lexical")
+        "lexical", "pool/lexical_survivors", rows_of(lake, "queries/distinct_queries"), kept, _dropped(lake, "lexical")
     )
 
 
@@ -84,18 +84,18 @@ def _labelled(lake: Lake) -> Layer:
     """Labelled queries that ask for tools; the others are the irrelevance set, a product of their own."""
     labels = rows_of(lake, "labels/query_labels")
     aside = _counts(lake.read("labels/irrelevance_set")["reason"])
-    went_in = rows_of(lake, "pool/lexical_pool")
+    went_in = rows_of(lake, "pool/lexical_survivors")
     return Layer("labelled, needs tools", "labels/query_labels", went_in, labels - sum(aside.values()), aside)
 
 
 def _semantic(lake: Lake) -> Layer:
     went_in = rows_of(lake, "labels/query_labels") - rows_of(lake, "labels/irrelevance_set")
-    kept = rows_of(lake, "pool/semantic_pool")
-    return Layer("semantic", "pool/semantic_pool", went_in, kept, _dropped(lake, "semantic"))
+    kept = rows_of(lake, "pool/semantic_survivors")
+    return Layer("semantic", "pool/semantic_survivors", went_in, kept, _dropped(lake, "semantic"))
 
 
 def _geometric(lake: Lake) -> Layer:
-    went_in, kept = rows_of(lake, "pool/semantic_pool"), rows_of(lake, "pool/candidate_pool")
+    went_in, kept = rows_of(lake, "pool/semantic_survivors"), rows_of(lake, "pool/candidate_pool")
     return Layer("geometric", "pool/candidate_pool", went_in, kept, _dropped(lake, "geometric"))
 
 

@@ -27,7 +27,7 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
 
 @dg.asset(
     key=keys.QUERY_LABELS,
-    deps=[keys.LEXICAL_POOL, keys.INTENT_TAXONOMY, keys.DISTINCT_QUERIES],
+    deps=[keys.LEXICAL_SURVIVORS, keys.INTENT_TAXONOMY, keys.DISTINCT_QUERIES],
     group_name="labels",
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
@@ -38,7 +38,7 @@ def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, l
     embedder = Embedder()
     intents = intents_of(lake.read("taxonomy/intent_taxonomy"))
     annotator = Annotator(intents, embedder.embed, embedder=embedder.version, abstain_below=config.abstain_below)
-    pool = lake.read("pool/lexical_pool").select("query_id")
+    pool = lake.read("pool/lexical_survivors").select("query_id")
     queries = lake.read("queries/distinct_queries").join(pool, on="query_id", how="semi")
     labels = label_table(annotator, queries, context.log.info)
     numbers: dict[str, float | int | str] = {

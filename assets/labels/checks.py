@@ -11,7 +11,7 @@ from resources.lake import Lake
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
 def every_pool_query_is_labelled_once(lake: Lake) -> dg.AssetCheckResult:
     """The labels are of exactly the queries of the lexical pool (conservation; no query in two leaves)."""
-    pool, labelled = lake.read("pool/lexical_pool")["query_id"], lake.read("labels/query_labels")["query_id"]
+    pool, labelled = lake.read("pool/lexical_survivors")["query_id"], lake.read("labels/query_labels")["query_id"]
     numbers = {
         "labelled": len(labelled),
         "twice": len(labelled) - labelled.n_unique(),

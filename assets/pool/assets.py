@@ -7,17 +7,18 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt
 from assets import keys
 from assets.config import StageConfig
 from assets.metadata import materialized
-from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure
+from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure, waterfall_figure
 from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer, set_aside
 from resources.embedder import Embedder
 from resources.lake import Lake
 
-DROPPED = "pool/dropped"
-"""One partition per layer: lexical, labels (queries set aside), semantic, geometric."""
+DROPPED = "pool/dropped_by_layer"
+"""One partition per layer, written by the layer itself; `pool/dropped` has them all."""
+LAYERS = ("lexical", "labels", "semantic", "geometric")
 _COLUMNS = ("query_id", "normal", "context", "language", "first_seen")
 
 
-class LexicalPoolConfig(StageConfig, stage=keys.LEXICAL_POOL):
+class LexicalSurvivorsConfig(StageConfig, stage=keys.LEXICAL_SURVIVORS):
     """Which requests are copies by their letters."""
 
     threshold: float = Field(default=0.75, gt=0, le=1)
@@ -29,7 +30,7 @@ class LexicalPoolConfig(StageConfig, stage=keys.LEXICAL_POOL):
     """Cities, days, modes and other slots that differ keep both."""
 
 
-class SemanticPoolConfig(StageConfig, stage=keys.SEMANTIC_POOL):
+class SemanticSurvivorsConfig(StageConfig, stage=keys.SEMANTIC_SURVIVORS):
     """Which requests are copies by their meaning."""
 
     threshold: float = Field(default=0.93, gt=0, le=1)
@@ -51,14 +52,16 @@ class CandidatePoolConfig(StageConfig, stage=keys.CANDIDATE_POOL):
 
 
 @dg.asset(
-    key=keys.LEXICAL_POOL,
+    key=keys.LEXICAL_SURVIVORS,
     deps=[keys.DISTINCT_QUERIES],
     group_name="pool",
     kinds={"polars", "numba"},
     owners=["team:loopwright"],
     code_version="1",
 )
-def lexical_pool(context: dg.AssetExecutionContext, config: LexicalPoolConfig, lake: Lake) -> dg.MaterializeResult:
+def lexical_survivors(
+    context: dg.AssetExecutionContext, config: LexicalSurvivorsConfig, lake: Lake
+) -> dg.MaterializeResult:
     """Distinct queries without near copies: MinHash LSH proposes, exact Jaccard similarity decides."""
     queries = lake.read("queries/distinct_queries").select(*_COLUMNS, "support")
     layer = lexical_layer(queries, threshold=config.threshold, policy=Policy(config.keep_numbers, config.keep_names))
@@ -66,23 +69,25 @@ def lexical_pool(context: dg.AssetExecutionContext, config: LexicalPoolConfig, l
     context.log.info("%d queries: %d kept, %d near copies", len(queries), len(layer.kept), len(layer.dropped))
     figures = {"similarity of dropped": similarity_figure(layer.dropped, config.threshold)}
     kept = layer.kept.select("query_id", "support")
-    return materialized(lake, "pool/lexical_pool", kept, numbers=layer.numbers, figures=figures)
+    return materialized(lake, "pool/lexical_survivors", kept, numbers=layer.numbers, figures=figures)
 
 
 @dg.asset(
-    key=keys.SEMANTIC_POOL,
-    deps=[keys.LEXICAL_POOL, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
+    key=keys.SEMANTIC_SURVIVORS,
+    deps=[keys.LEXICAL_SURVIVORS, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
     group_name="pool",
     kinds={"polars", "faiss"},
     owners=["team:loopwright"],
     code_version="1",
 )
-def semantic_pool(context: dg.AssetExecutionContext, config: SemanticPoolConfig, lake: Lake) -> dg.MaterializeResult:
+def semantic_survivors(
+    context: dg.AssetExecutionContext, config: SemanticSurvivorsConfig, lake: Lake
+) -> dg.MaterializeResult:
     """Queries that tools are for, without paraphrases inside each <primary, secondary> bucket."""
     labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary", "difficulty")
     lake.write(DROPPED, set_aside(labels), "labels")
     executable = labels.filter(pl.col("difficulty") > 0)
-    queries = _with_texts(lake, "pool/lexical_pool").join(executable, on="query_id")
+    queries = _with_texts(lake, "pool/lexical_survivors").join(executable, on="query_id")
     policy = Policy(config.keep_numbers, config.keep_names)
     layer = semantic_layer(queries, Embedder().embed, threshold=config.threshold, policy=policy)
     lake.write(DROPPED, layer.dropped, "semantic")
@@ -93,12 +98,12 @@ def semantic_pool(context: dg.AssetExecutionContext, config: SemanticPoolConfig,
         "similarity of dropped": similarity_figure(layer.dropped, config.threshold),
     }
     kept = layer.kept.select("query_id", "support")
-    return materialized(lake, "pool/semantic_pool", kept, numbers=numbers, figures=figures)
+    return materialized(lake, "pool/semantic_survivors", kept, numbers=numbers, figures=figures)
 
 
 @dg.asset(
     key=keys.CANDIDATE_POOL,
-    deps=[keys.SEMANTIC_POOL, keys.QUERY_LABELS, keys.DISTINCT_QUERIES],
+    deps=[keys.SEMANTIC_SURVIVORS, keys.QUERY_LABELS, keys.DISTINCT_QUERIES],
     group_name="pool",
     kinds={"polars", "numpy"},
     owners=["team:loopwright"],
@@ -107,7 +112,7 @@ def semantic_pool(context: dg.AssetExecutionContext, config: SemanticPoolConfig,
 def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake) -> dg.MaterializeResult:
     """The queries that cover all the others under one radius, with the certificate of how well they do."""
     labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
-    queries = _with_texts(lake, "pool/semantic_pool").join(labels, on="query_id")
+    queries = _with_texts(lake, "pool/semantic_survivors").join(labels, on="query_id")
     layer, certificate = geometric_layer(
         queries, Embedder().embed, size=config.size or None, radius=config.radius or None
     )
@@ -124,6 +129,36 @@ def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfi
     note = f"Rarest leaves: {', '.join(certificate.tail_leaves)}"
     numbers = {**layer.numbers, **certificate.numbers}
     return materialized(lake, "pool/candidate_pool", kept, numbers=numbers, figures=figures, note=note)
+
+
+@dg.asset(
+    key=keys.DROPPED,
+    deps=[keys.LEXICAL_SURVIVORS, keys.SEMANTIC_SURVIVORS, keys.CANDIDATE_POOL, keys.DISTINCT_QUERIES],
+    group_name="pool",
+    kinds={"polars", "parquet"},
+    owners=["team:loopwright"],
+    code_version="1",
+)
+def dropped(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResult:
+    """Every distinct query that is not in the pool: which layer let it go, by which rule, and who stands for it."""
+    parts = {layer: lake.read(DROPPED, layer) for layer in LAYERS}
+    frame = with_distance(pl.concat(parts.values()).sort("query_id"))
+    steps = {"distinct": len(lake.read("queries/distinct_queries")), **{layer: -len(p) for layer, p in parts.items()}}
+    left = sum(steps.values())
+    context.log.info("%d of %d distinct queries dropped: %d are left", len(frame), steps["distinct"], left)
+    numbers = {f"dropped_{layer}": len(part) for layer, part in parts.items()} | {"left": left}
+    return materialized(
+        lake, "pool/dropped", frame, numbers=numbers, figures={"waterfall": waterfall_figure(steps, left)}
+    )
+
+
+def with_distance(rows: pl.DataFrame) -> pl.DataFrame:
+    """Dropped rows with the Euclidean distance of unit vectors beside the similarity, where there is one.
+
+    Letters have no distance: theirs stays empty.
+    """
+    apart = (2.0 - 2.0 * pl.col("similarity")).clip(0.0).sqrt()
+    return rows.with_columns(distance=pl.when(pl.col("layer") != "lexical").then(apart))
 
 
 def _with_texts(lake: Lake, table: str) -> pl.DataFrame:

@@ -14,20 +14,20 @@ from resources.lake import Lake
 _SAMPLE, _SEED = 1_500, 0
 
 
-@dg.asset_check(asset=keys.LEXICAL_POOL, blocking=True)
+@dg.asset_check(asset=keys.LEXICAL_SURVIVORS, blocking=True)
 def every_query_is_kept_or_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
     """Rows in = kept + dropped, each dropped row names a kept survivor, and support is conserved."""
     return _result(
         conservation(
-            lake.read("queries/distinct_queries"), lake.read("pool/lexical_pool"), lake.read(DROPPED, "lexical")
+            lake.read("queries/distinct_queries"), lake.read("pool/lexical_survivors"), lake.read(DROPPED, "lexical")
         )
     )
 
 
-@dg.asset_check(asset=keys.LEXICAL_POOL, blocking=True)
+@dg.asset_check(asset=keys.LEXICAL_SURVIVORS, blocking=True)
 def no_kept_pair_is_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
     """On a sample: no two kept queries with equal facts are as similar as the least similar dropped one."""
-    kept = _sample(lake, "pool/lexical_pool")
+    kept = _sample(lake, "pool/lexical_survivors")
     bound = lake.read(DROPPED, "lexical")["similarity"].min()
     if bound is None:
         return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
@@ -35,20 +35,20 @@ def no_kept_pair_is_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=left == 0, metadata={"sampled": len(kept), "pairs_left": left})
 
 
-@dg.asset_check(asset=keys.SEMANTIC_POOL, blocking=True)
+@dg.asset_check(asset=keys.SEMANTIC_SURVIVORS, blocking=True)
 def every_query_is_kept_set_aside_or_a_paraphrase(lake: Lake) -> dg.AssetCheckResult:
     """Rows in = kept + set aside + dropped, and support is conserved up to that of the queries set aside."""
     aside = lake.read(DROPPED, "labels").select("query_id")
-    went_in = lake.read("pool/lexical_pool").join(aside, on="query_id", how="anti")
-    found = conservation(went_in, lake.read("pool/semantic_pool"), lake.read(DROPPED, "semantic"))
+    went_in = lake.read("pool/lexical_survivors").join(aside, on="query_id", how="anti")
+    found = conservation(went_in, lake.read("pool/semantic_survivors"), lake.read(DROPPED, "semantic"))
     return _result(found, set_aside=len(aside))
 
 
-@dg.asset_check(asset=keys.SEMANTIC_POOL, blocking=True)
+@dg.asset_check(asset=keys.SEMANTIC_SURVIVORS, blocking=True)
 def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
     """On a sample: no two kept queries of a bucket with equal facts are as similar as the least similar dropped one."""
     labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
-    kept = _sample(lake, "pool/semantic_pool").join(labels, on="query_id")
+    kept = _sample(lake, "pool/semantic_survivors").join(labels, on="query_id")
     bound = lake.read(DROPPED, "semantic")["similarity"].min()
     if bound is None:
         return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
@@ -63,7 +63,9 @@ def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
 def every_query_is_kept_or_covered(lake: Lake) -> dg.AssetCheckResult:
     """Rows in = kept + covered, each covered row names the pick that covers it, and support is conserved."""
     return _result(
-        conservation(lake.read("pool/semantic_pool"), lake.read("pool/candidate_pool"), lake.read(DROPPED, "geometric"))
+        conservation(
+            lake.read("pool/semantic_survivors"), lake.read("pool/candidate_pool"), lake.read(DROPPED, "geometric")
+        )
     )
 
 
@@ -71,7 +73,7 @@ def every_query_is_kept_or_covered(lake: Lake) -> dg.AssetCheckResult:
 def every_leaf_is_in_the_pool(lake: Lake) -> dg.AssetCheckResult:
     """Each <primary, secondary> bucket of the semantic pool has a query in the candidate pool."""
     labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
-    before = set(buckets_of(lake.read("pool/semantic_pool").join(labels, on="query_id")))
+    before = set(buckets_of(lake.read("pool/semantic_survivors").join(labels, on="query_id")))
     after = set(buckets_of(lake.read("pool/candidate_pool")))
     return dg.AssetCheckResult(
         passed=before == after, metadata={"buckets": len(before), "missing": len(before - after)}
@@ -88,6 +90,18 @@ def no_query_in_two_leaves(lake: Lake) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=repeated == 0 and moved.is_empty(), metadata={"repeated_ids": repeated, "under_another_leaf": len(moved)}
     )
+
+
+@dg.asset_check(asset=keys.DROPPED, blocking=True)
+def everything_is_in_the_pool_or_dropped(lake: Lake) -> dg.AssetCheckResult:
+    """Distinct queries = pool + dropped, each once."""
+    before = lake.read("queries/distinct_queries").select("query_id")
+    after = pl.concat([lake.read(t).select("query_id") for t in ("pool/candidate_pool", "pool/dropped")])
+    lost = len(before.join(after, on="query_id", how="anti"))
+    twice = len(after) - after["query_id"].n_unique()
+    strange = len(after.join(before, on="query_id", how="anti"))
+    found = {"lost": lost, "twice": twice, "strange": strange}
+    return dg.AssetCheckResult(passed=not any(found.values()), metadata=found)
 
 
 def _result(found: Conservation, **more: int) -> dg.AssetCheckResult:

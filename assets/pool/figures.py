@@ -1,5 +1,6 @@
 """Pictures of the funnel: leaves before and after a layer, and how far the pool leaves the rest behind."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -44,6 +45,26 @@ def radius_figure(certificate: Certificate) -> "Figure":
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     axes.legend()
+    return figure
+
+
+def waterfall_figure(steps: Mapping[str, int], left: int) -> "Figure":
+    """What each layer took away, from the rows that went in (the first step) to those that are left."""
+    from matplotlib.figure import Figure
+
+    names, changes = [*steps, "pool"], [*steps.values(), left]
+    level, bottoms, heights = 0, [], []
+    for change in steps.values():
+        bottoms.append(min(level, level + change))
+        heights.append(abs(change))
+        level += change
+    figure = Figure(figsize=(6, 3.4))
+    axes = figure.subplots()
+    colours = ["#c9d3e6"] + ["#d99a8b"] * (len(steps) - 1) + ["#7f9ccb"]
+    bars = axes.bar(names, [*heights, left], bottom=[*bottoms, 0], color=colours)
+    axes.bar_label(bars, labels=[f"{change:+,}" if change < 0 else f"{change:,}" for change in changes], padding=2)
+    axes.set_ylabel("queries")
+    axes.margins(y=0.15)
     return figure
 
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 LATIN_N, CHINESE_N = 3, 2
 BITS = 21
+CROWD = 32
+"""Kept rows in one bucket beyond which it says little; ours."""
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -194,6 +196,8 @@ def claim_places(
     rows_A: NDArray[np.int32],
     bucket_BA: NDArray[np.int32],
     last_K: NDArray[np.int32],
+    kept_K: NDArray[np.int32],
+    enough: int,
     threshold: float,
     survivor_A: NDArray[np.int32],
     similarity_A: NDArray[np.float32],
@@ -201,7 +205,9 @@ def claim_places(
     """The survivor (a position in `rows_A`) of each row and the similarity with it, in keep order.
 
     A row without a similar kept row before it is kept. Buckets hold kept rows only, as linked lists, so that a thousand
-    near copies cost a thousand comparisons.
+    near copies cost a thousand comparisons. A bucket that holds more than `CROWD` kept rows is one of a common phrase
+    ("how far is it to"); a row with `enough` other bands is not compared through it, since a near copy would be met in
+    one of those.
 
     Args:
         bytes_C: texts as UTF-8, end to end.
@@ -210,6 +216,8 @@ def claim_places(
         rows_A: rows in keep order; no row elsewhere shares a bucket with one of them.
         bucket_BA: bucket of each in each band, -1 where it is alone.
         last_K: scratch by bucket, all -1.
+        kept_K: scratch by bucket, all 0.
+        enough: bands without a crowd in which a near copy is met as good as surely.
         threshold: Jaccard similarity at which a row is a copy.
         survivor_A: written.
         similarity_A: written; 1 for a kept row.
@@ -223,7 +231,7 @@ def claim_places(
     own_L, other_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
     for at in range(len(rows_A)):
         row = rows_A[at]
-        near = _kept_beside(at, bucket_BA, last_K, before_BA, compared_A, near_A)
+        near = _kept_beside(at, bucket_BA, last_K, kept_K, enough, before_BA, compared_A, near_A)
         own = cut_set(bytes_C, starts_N[row], starts_N[row + 1], own_L) if near else 0
         best, best_similarity = -1, threshold
         for other in near_A[:near]:
@@ -234,7 +242,7 @@ def claim_places(
                     best, best_similarity = other, found
         survivor_A[at], similarity_A[at] = (at, 1.0) if best == -1 else (best, best_similarity)
         if best == -1:
-            _settle(at, bucket_BA, last_K, before_BA)
+            _settle(at, bucket_BA, last_K, kept_K, before_BA)
 
 
 @njit(cache=True, nogil=True)
@@ -242,14 +250,20 @@ def _kept_beside(
     at: int,
     bucket_BA: NDArray[np.int32],
     last_K: NDArray[np.int32],
+    kept_K: NDArray[np.int32],
+    enough: int,
     before_BA: NDArray[np.int32],
     compared_A: NDArray[np.int32],
     near_A: NDArray[np.int32],
 ) -> int:
-    """Write the kept rows that share a bucket with row `at` to `near_A`, each once; returns how many."""
-    near = 0
+    """Write the kept rows that row `at` is to be compared with to `near_A`, each once; returns how many."""
+    near = crowded = 0
     for band in range(len(bucket_BA)):
-        other = last_K[bucket_BA[band, at]] if bucket_BA[band, at] >= 0 else np.int32(-1)
+        crowded += int(bucket_BA[band, at] >= 0 and kept_K[bucket_BA[band, at]] > CROWD)
+    most = CROWD if len(bucket_BA) - crowded >= enough else len(before_BA[0])
+    for band in range(len(bucket_BA)):
+        bucket = bucket_BA[band, at]
+        other = last_K[bucket] if bucket >= 0 and kept_K[bucket] <= most else np.int32(-1)
         while other != -1:
             if compared_A[other] != at:
                 compared_A[other] = at
@@ -260,12 +274,19 @@ def _kept_beside(
 
 
 @njit(cache=True, nogil=True)
-def _settle(at: int, bucket_BA: NDArray[np.int32], last_K: NDArray[np.int32], before_BA: NDArray[np.int32]) -> None:
+def _settle(
+    at: int,
+    bucket_BA: NDArray[np.int32],
+    last_K: NDArray[np.int32],
+    kept_K: NDArray[np.int32],
+    before_BA: NDArray[np.int32],
+) -> None:
     """Put a kept row into its buckets."""
     for band in range(len(bucket_BA)):
         if bucket_BA[band, at] >= 0:
             before_BA[band, at] = last_K[bucket_BA[band, at]]
             last_K[bucket_BA[band, at]] = at
+            kept_K[bucket_BA[band, at]] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -156,7 +156,8 @@ def _claimed(
     size_N = np.bincount(found.root_N, minlength=len(group_N))
     rows_A = np.flatnonzero(size_N[found.root_N] > 1).astype(np.int32)
     rows_A = rows_A[np.argsort(found.root_N[rows_A], kind="stable")]
-    last_K = np.full(found.buckets, -1, dtype=np.int32)
+    last_K, kept_K = np.full(found.buckets, -1, dtype=np.int32), np.zeros(found.buckets, dtype=np.int32)
+    enough = bands_for(threshold).enough(threshold)
     parts = _parts(found.root_N[rows_A], len(os.sched_getaffinity(0)) * _PARTS)
 
     def part(begin: int, end: int) -> None:
@@ -165,8 +166,9 @@ def _claimed(
         survivor_A, similarity_A = np.empty(len(mine_A), np.int32), np.empty(len(mine_A), np.float32)
         bucket_BA = np.ascontiguousarray(found.bucket_BN[:, mine_A])
         claim_places(
-            utf8.bytes_C, utf8.starts_N, group_N, mine_A, bucket_BA, last_K, threshold, survivor_A, similarity_A
-        )
+            utf8.bytes_C, utf8.starts_N, group_N, mine_A, bucket_BA, last_K, kept_K, enough, threshold,
+            survivor_A, similarity_A,
+        )  # fmt: skip
         survivor_N[mine_A], similarity_N[mine_A] = mine_A[survivor_A], similarity_A
 
     for done, _ in enumerate(pool.map(part, parts[:-1], parts[1:]), start=1):

@@ -9,6 +9,7 @@ Source: Broder (1997); Indyk and Motwani (1998) for the bands; datasketch 2.0 (M
 Shapes: N texts, P permutations, B bands, C bytes of all texts.
 """
 
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -37,6 +38,11 @@ class Banding(NamedTuple):
     def recall(self, similarity: float) -> float:
         """The share of pairs of this Jaccard similarity that are compared."""
         return float(1 - (1 - similarity**self.rows) ** self.bands)
+
+    def enough(self, similarity: float, missed: float = 0.002) -> int:
+        """In how many bands a pair of this Jaccard similarity must be looked for to be missed with `missed` at most."""
+        once = similarity**self.rows
+        return 1 if once >= 1 else min(self.bands, math.ceil(math.log(missed) / math.log(1 - once)))
 
 
 class Utf8(NamedTuple):

@@ -47,7 +47,7 @@ class AdmittedTasksConfig(StageConfig, stage=keys.ADMITTED_TASKS):
 
 @dg.asset(
     key=keys.COMPILED_TASKS,
-    deps=[keys.CANDIDATE_POOL, keys.SEMANTIC_POOL, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
+    deps=[keys.CANDIDATE_POOL, keys.SEMANTIC_SURVIVORS, keys.QUERY_LABELS, keys.IRRELEVANCE_SET, keys.DISTINCT_QUERIES],
     group_name="tasks",
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
@@ -79,7 +79,7 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     """Labelled queries that are compiled (candidate pool, irrelevance set), and the reserve of the long tail."""
     pool = lake.read("pool/candidate_pool").select("query_id")
     refused = lake.read("labels/irrelevance_set").sort("query_id").select("query_id").head(irrelevant)
-    rest = lake.read("pool/semantic_pool").select("query_id").join(pool, on="query_id", how="anti")
+    rest = lake.read("pool/semantic_survivors").select("query_id").join(pool, on="query_id", how="anti")
     texts = lake.read("queries/distinct_queries").select("query_id", "text", "language")
     labels = lake.read("labels/query_labels")
     chosen = texts.join(pl.concat([pool, refused]).unique(), on="query_id")

@@ -2,7 +2,7 @@
 
 import typer
 
-from dagster_project.commands import demo, materialize, profile, ui
+from dagster_project.commands import demo, dropped, materialize, profile, ui
 
 app = typer.Typer(
     name="loopwright",
@@ -14,4 +14,5 @@ app = typer.Typer(
 app.add_typer(profile.app, name="profile")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
+app.command("dropped")(dropped.dropped)
 app.command("ui")(ui.ui)

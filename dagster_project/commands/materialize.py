@@ -14,7 +14,7 @@ from dagster_project.jobs import factory
 from dagster_project.registration import register_run
 from resources.registry import Registry
 
-EXAMPLES = "'pool/lexical_pool', '+pool/lexical_pool' (with all it is made from), 'group:queries', '*'"
+EXAMPLES = "'pool/lexical_survivors', '+pool/lexical_survivors' (with all it is made from), 'group:queries', '*'"
 
 
 def materialize(

@@ -68,11 +68,11 @@ def _queries(lake: Lake) -> None:
     said = {"query_id": ids, "text": [f"Weather in <Paris> & {i}?" for i in range(60)], "support": support}
     lake.write("queries/distinct_queries", pl.DataFrame(said))
     left = ids
-    for layer, table, gone in (("lexical", "pool/lexical_pool", 10), ("semantic", "pool/semantic_pool", 8),
+    for layer, table, gone in (("lexical", "pool/lexical_survivors", 10), ("semantic", "pool/semantic_survivors", 8),
                                ("geometric", "pool/candidate_pool", 6)):  # fmt: skip
         dropped, left = left[:gone], left[gone:]
         rows = {"query_id": dropped, "layer": layer, "rule": f"{layer} rule", "survivor": left[0], "similarity": 0.9}
-        lake.write("pool/dropped", pl.DataFrame(rows), layer)
+        lake.write("pool/dropped_by_layer", pl.DataFrame(rows), layer)
         lake.write(table, pl.DataFrame({"query_id": left, "support": 1, "primary": "discovery.poi_search"}))
         if layer == "lexical":
             lake.write("labels/query_labels", pl.DataFrame({"query_id": left, "difficulty": 1, "primary": "a.b"}))

@@ -127,7 +127,7 @@ def test_every_layer_of_the_funnel_is_conserved(lake: Lake) -> None:
 
 def test_a_lost_row_is_said_on_the_page(tmp_path: Path) -> None:
     broken = finished_lake(tmp_path, hidden=6, training=30)
-    broken.write("pool/lexical_pool", broken.read("pool/lexical_pool").head(45))
+    broken.write("pool/lexical_survivors", broken.read("pool/lexical_survivors").head(45))
     assert [layer.lost for layer in layers(broken)][2] == 5
     page = build_page(Sources(broken, {})).html
     assert "Of lexical, labelled, needs tools, some rows are neither kept nor dropped" in page

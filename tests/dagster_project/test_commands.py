@@ -7,11 +7,16 @@ import sys
 from pathlib import Path
 
 import dagster as dg
+import polars as pl
 import pytest
 
 from assets import keys
+from assets.pool.assets import with_distance
+from assets.pool.survival import DROPPED_SCHEMA
 from dagster_project.commands.materialize import failures, run, selected
 from dagster_project.commands.ui import PortInUseError, require_free
+from resources.lake import Lake
+from tests.pool.builders import queries
 
 LOOPWRIGHT = [sys.executable, "-c", "from dagster_project.commands import app; app()"]
 
@@ -62,7 +67,7 @@ def test_a_port_in_use_is_named_with_another_to_take() -> None:
 def raw() -> None: ...
 
 
-@dg.asset(key=keys.LEXICAL_POOL, group_name="pool", deps=[raw])
+@dg.asset(key=keys.LEXICAL_SURVIVORS, group_name="pool", deps=[raw])
 def broken() -> None:
     raise FileNotFoundError("no log at /nowhere")
 
@@ -74,8 +79,8 @@ DEFS = dg.Definitions(assets=[raw, broken], jobs=[dg.define_asset_job("factory",
     ("selection", "names"),
     [
         ("queries/raw_queries", [keys.RAW_QUERIES]),
-        ("group:pool", [keys.LEXICAL_POOL]),
-        ("+pool/lexical_pool", [keys.LEXICAL_POOL, keys.RAW_QUERIES]),
+        ("group:pool", [keys.LEXICAL_SURVIVORS]),
+        ("+pool/lexical_survivors", [keys.LEXICAL_SURVIVORS, keys.RAW_QUERIES]),
     ],
 )
 def test_a_selection_names_assets(selection: str, names: list[dg.AssetKey]) -> None:
@@ -90,5 +95,23 @@ def test_a_selection_of_nothing_is_an_error_that_helps(selection: str) -> None:
 
 def test_a_failed_asset_is_one_line_with_its_cause() -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        result = run(DEFS, [keys.RAW_QUERIES, keys.LEXICAL_POOL], instance, log_level="CRITICAL")
-    assert failures(result) == ["pool__lexical_pool failed: FileNotFoundError: no log at /nowhere"]
+        result = run(DEFS, [keys.RAW_QUERIES, keys.LEXICAL_SURVIVORS], instance, log_level="CRITICAL")
+    assert failures(result) == ["pool__lexical_survivors failed: FileNotFoundError: no log at /nowhere"]
+
+
+def test_the_story_of_an_unknown_query_is_one_clear_line(tmp_path: Path) -> None:
+    done = loopwright("dropped", "q1", home=tmp_path)
+    assert done.returncode == 2
+    assert "queries/distinct_queries[all] is not at" in done.stderr
+    lake = Lake(root=str(tmp_path / "lake"))
+    lake.write("queries/distinct_queries", queries(["weather in rome"]).with_columns(text=pl.col("normal")))
+    done = loopwright("dropped", "weather in oslo", home=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "loopwright: no distinct query has the id or the text 'weather in oslo'; ids are in queries/distinct_queries\n"
+    )
+    lake.write("pool/dropped", with_distance(pl.DataFrame(schema=DROPPED_SCHEMA)))
+    done = loopwright("dropped", "weather in rome", home=tmp_path)
+    assert done.stdout.splitlines() == [
+        "q00000  weather in rome", "  lexical    kept", "  semantic   kept", "  geometric  kept", "in the pool",
+    ]  # fmt: skip

@@ -134,14 +134,14 @@ def test_a_stage_whose_check_failed_does_not_hold(make: Callable[..., list[str]]
     assert make(toy()) == ["frontier/regions", "labels/irrelevance_set"]
 
 
-STAGE = Stage(keys.LEXICAL_POOL, "1", (), frozenset())
+STAGE = Stage(keys.LEXICAL_SURVIVORS, "1", (), frozenset())
 
 
 def reason(tmp_path: Path, settings: dict[str, object], recorded: dict[str, object] | None) -> str | None:
     lake = Lake(root=str(tmp_path))
-    lake.write("pool/lexical_pool", pl.DataFrame({"n": [1]}))
+    lake.write("pool/lexical_survivors", pl.DataFrame({"n": [1]}))
     last = {STAGE.key: Last("run", {"dagster/code_version": "1"}, recorded, {})}
-    return reason_to_make(STAGE, last, {"pool/lexical_pool": settings}, lake)
+    return reason_to_make(STAGE, last, {"pool/lexical_survivors": settings}, lake)
 
 
 def test_other_settings_are_a_reason(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_other_settings_are_a_reason(tmp_path: Path) -> None:
 
 
 def test_a_round_leaves_what_may_still_hold_for_later() -> None:
-    a, b, c, d = (keys.RAW_QUERIES, keys.DISTINCT_QUERIES, keys.LEXICAL_POOL, keys.INTENT_TAXONOMY)
+    a, b, c, d = (keys.RAW_QUERIES, keys.DISTINCT_QUERIES, keys.LEXICAL_SURVIVORS, keys.INTENT_TAXONOMY)
     line = [Stage(key, "1", parents, frozenset()) for key, parents in ((a, ()), (b, (a,)), (c, (b,)), (d, ()))]
     assert next_round(line, dict.fromkeys((a, b, c, d), "never made")) == [a, b, c, d]
     assert next_round(line, {a: "asked for", b: None, c: "never made", d: None}) == [a]
@@ -210,10 +210,10 @@ def test_until_takes_a_group_or_a_stage_with_all_that_it_needs() -> None:
     from dagster_project.definitions import defs
 
     stages = stages_of(defs)
-    assert [s.table for s in until_stage(stages, "pool/lexical_pool")] == [
+    assert [s.table for s in until_stage(stages, "pool/lexical_survivors")] == [
         "queries/raw_queries",
         "queries/distinct_queries",
-        "pool/lexical_pool",
+        "pool/lexical_survivors",
     ]
     assert {s.table for s in until_stage(stages, "pool")} >= {"labels/query_labels", "taxonomy/intent_taxonomy"}
     assert until_stage(stages, "") == stages
@@ -271,7 +271,10 @@ def test_a_run_of_the_pages_in_the_pool_is_named_instead_of_waited_for() -> None
             "Permission denied: '/var/log/queries'",
         ),
         (OSError(errno.ENOSPC, "No space left on device"), "no room left on the disk of"),
-        (LakeError("pool/lexical_pool is not a whole Parquet file"), "pool/lexical_pool is not a whole Parquet file"),
+        (
+            LakeError("pool/lexical_survivors is not a whole Parquet file"),
+            "pool/lexical_survivors is not a whole Parquet file",
+        ),
     ],
     ids=["permission", "disk", "torn table"],
 )

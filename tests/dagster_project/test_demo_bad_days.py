@@ -117,19 +117,19 @@ def started_until(process: "subprocess.Popen[str]", word: str) -> list[str]:
 
 
 def test_killed_outright_it_leaves_nothing_running_and_the_next_run_goes_on(tmp_path: Path) -> None:
-    process = start("--until", "pool/lexical_pool", home=tmp_path)
+    process = start("--until", "pool/lexical_survivors", home=tmp_path)
     started_until(process, "queries/distinct_queries")
     process.kill()
     process.communicate()
-    done = demo("--until", "pool/lexical_pool", home=tmp_path)
+    done = demo("--until", "pool/lexical_survivors", home=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "an earlier demo was killed" in done.stdout
     assert re.search(r"[12] of 3 stages hold from before", done.stdout)  # the second, once its checks were asked
-    assert "[ 3/3] pool/lexical_pool" in done.stdout
+    assert "[ 3/3] pool/lexical_survivors" in done.stdout
 
 
 def test_stopped_it_says_so_and_no_run_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    process = start("--until", "pool/lexical_pool", home=tmp_path)
+    process = start("--until", "pool/lexical_survivors", home=tmp_path)
     started_until(process, "queries/distinct_queries")
     time.sleep(0.3)
     process.send_signal(signal.SIGTERM)

@@ -19,12 +19,12 @@ def raw(lake: Lake) -> dg.MaterializeResult:
     )
 
 
-@dg.asset(key=["pool", "lexical_pool"], deps=[raw], code_version="1")
+@dg.asset(key=["pool", "lexical_survivors"], deps=[raw], code_version="1")
 def pool(lake: Lake) -> dg.MaterializeResult:
-    return materialized(lake, "pool/lexical_pool", lake.read("queries/raw_queries").head(1))
+    return materialized(lake, "pool/lexical_survivors", lake.read("queries/raw_queries").head(1))
 
 
-@dg.asset(key=["pool", "semantic_pool"], deps=[raw])
+@dg.asset(key=["pool", "semantic_survivors"], deps=[raw])
 def broken() -> None:
     raise RuntimeError("half way")
 
@@ -40,10 +40,10 @@ def test_a_run_registers_its_artefacts_and_what_they_are_made_from(tmp_path: Pat
         run = dg.materialize([raw, pool], resources={"lake": lake}, instance=instance)
         for _ in range(2):
             register_run(instance, run.run_id, registry)
-    made = registry.artefact("pool/lexical_pool")
+    made = registry.artefact("pool/lexical_survivors")
     assert made is not None
-    assert (made.data_version, made.kind) == (lake.version("pool/lexical_pool"), "table")
-    [source] = registry.made_from("pool/lexical_pool", made.data_version)
+    assert (made.data_version, made.kind) == (lake.version("pool/lexical_survivors"), "table")
+    [source] = registry.made_from("pool/lexical_survivors", made.data_version)
     assert (source.key, source.data_version) == ("queries/raw_queries", lake.version("queries/raw_queries"))
     assert source.numbers == {"dagster/row_count": 2, "rate": 0.5}
 
@@ -54,7 +54,7 @@ def test_inputs_of_an_unregistered_run_are_registered_on_the_way(tmp_path: Path,
         first = dg.materialize([raw], resources={"lake": lake}, instance=instance)
         second = dg.materialize([raw, pool], selection=[pool], resources={"lake": lake}, instance=instance)
         register_run(instance, second.run_id, registry)
-    [source] = registry.made_from("pool/lexical_pool", lake.version("pool/lexical_pool"))
+    [source] = registry.made_from("pool/lexical_survivors", lake.version("pool/lexical_survivors"))
     assert source.run_id == first.run_id
 
 

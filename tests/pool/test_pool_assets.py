@@ -13,6 +13,7 @@ from assets.labels import assets as labels
 from assets.labels import checks as label_checks
 from assets.pool import assets as pool
 from assets.pool import checks as pool_checks
+from assets.pool.story import find, story, told
 from assets.taxonomy.tree import load_taxonomy
 from resources.lake import Lake
 from tests.pool.builders import queries
@@ -32,11 +33,12 @@ TEXTS = [
     "明天北京天气怎么样",
 ]
 ASSETS = [
-    pool.lexical_pool,
+    pool.lexical_survivors,
     labels.query_labels,
     labels.irrelevance_set,
-    pool.semantic_pool,
+    pool.semantic_survivors,
     pool.candidate_pool,
+    pool.dropped,
 ]
 CHECKS = [
     check
@@ -96,12 +98,51 @@ def test_the_funnel_keeps_sets_aside_or_drops_every_query_and_says_why(lake: Lak
     assert len(kept) == 6
     assert sorted([*kept["query_id"], *pl.concat(gone)["query_id"]]) == [f"q{i:05d}" for i in range(len(TEXTS))]
     support = lake.read("queries/distinct_queries")["support"].sum()
-    set_aside = lake.read("pool/lexical_pool").join(aside.select("query_id"), on="query_id")["support"].sum()
+    set_aside = lake.read("pool/lexical_survivors").join(aside.select("query_id"), on="query_id")["support"].sum()
     assert kept["support"].sum() + set_aside == support
 
 
+def test_one_table_names_every_query_that_went_with_its_layer_and_distance(lake: Lake) -> None:
+    gone = lake.read("pool/dropped")
+    assert gone["query_id"].is_unique().all()
+    assert len(gone) + len(lake.read("pool/candidate_pool")) == len(TEXTS)
+    lexical = gone.filter(pl.col("layer") == "lexical")
+    assert len(lexical)
+    assert lexical["distance"].is_null().all(), "letters have no distance"
+    near = gone.filter(pl.col("layer").is_in(["semantic", "geometric"]))
+    assert near["distance"].to_list() == pytest.approx([(2 - 2 * s) ** 0.5 for s in near["similarity"]])
+    assert gone.filter(pl.col("layer") == "labels")["survivor"].is_null().all()
+
+
+def test_a_query_can_tell_what_became_of_it(lake: Lake) -> None:
+    assert find(lake, "q00001") == find(lake, TEXTS[1]) == ["q00001"]
+    assert find(lake, "never said") == []
+    went = story(lake, "q00001")
+    assert (went[0].layer, went[0].rule, went[0].survivor) == ("lexical", "near_copy", "q00000")
+    assert went[1].query_id == "q00000", "the story goes on with who stands for it"
+    text = told(lake, went)
+    assert TEXTS[1] in text
+    assert TEXTS[0] in text
+    assert "in the pool in its place" in text
+    kept = lake.read("pool/candidate_pool")["query_id"][0]
+    assert [s.rule for s in story(lake, kept)] == [None, None, None]
+    assert told(lake, story(lake, kept)).endswith("in the pool")
+    assert story(lake, "q00009")[-1].rule == "irrelevant"
+    assert "set aside" in told(lake, story(lake, "q00009"))
+    with pytest.raises(KeyError):
+        story(lake, "nobody")
+
+
+def test_the_pool_and_what_was_dropped_are_all_there_is_or_the_check_fails(lake: Lake) -> None:
+    assert pool_checks.everything_is_in_the_pool_or_dropped(lake).passed
+    lake.write("pool/dropped", lake.read("pool/dropped").head(3))
+    found = pool_checks.everything_is_in_the_pool_or_dropped(lake)
+    assert not found.passed
+    assert found.metadata["lost"].value > 0
+
+
 def test_materializing_again_from_shuffled_rows_gives_the_same_versions(lake: Lake) -> None:
-    tables = ("pool/lexical_pool", "labels/query_labels", "pool/semantic_pool", "pool/candidate_pool")
+    tables = ("pool/lexical_survivors", "labels/query_labels", "pool/semantic_survivors", "pool/candidate_pool")
     before = [lake.version(table) for table in tables]
     for table in ("queries/distinct_queries", "taxonomy/intent_taxonomy"):
         lake.write(table, lake.read(table).sample(fraction=1.0, shuffle=True, seed=1))
@@ -140,8 +181,8 @@ def test_a_fixed_radius_takes_the_place_of_the_size(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("table", "check"),
     [
-        ("pool/lexical_pool", pool_checks.every_query_is_kept_or_a_near_copy),
-        ("pool/semantic_pool", pool_checks.every_query_is_kept_set_aside_or_a_paraphrase),
+        ("pool/lexical_survivors", pool_checks.every_query_is_kept_or_a_near_copy),
+        ("pool/semantic_survivors", pool_checks.every_query_is_kept_set_aside_or_a_paraphrase),
         ("pool/candidate_pool", pool_checks.every_query_is_kept_or_covered),
         ("pool/candidate_pool", pool_checks.every_leaf_is_in_the_pool),
         ("labels/query_labels", label_checks.every_pool_query_is_labelled_once),
@@ -167,5 +208,5 @@ def test_a_leaf_that_the_taxonomy_does_not_have_fails_the_check(lake: Lake) -> N
 
 def test_a_similar_pair_left_fails_the_checks(lake: Lake) -> None:
     everything = lake.read("queries/distinct_queries").select("query_id", "support")
-    lake.write("pool/lexical_pool", everything)
+    lake.write("pool/lexical_survivors", everything)
     assert pool_checks.no_kept_pair_is_a_near_copy(lake).passed is False

@@ -15,7 +15,7 @@ from resources.registry import Artefact, Consumed, Outcome, Registry, RegistryEr
 from resources.schema import Base
 
 RAW = Artefact("queries/raw_queries", "v1", "table", "/lake/raw", run_id="r1", numbers={"rows": 3})
-POOL = Artefact("pool/lexical_pool", "v1", "table", "/lake/pool")
+POOL = Artefact("pool/lexical_survivors", "v1", "table", "/lake/pool")
 SCORED = Outcome("frontier/seed_probes", "key", "task", 0, "p1", "scored", 0.5)
 LOST = SCORED._replace(attempt=1, status="no_result", reward=None)
 WINDOW = Consumed("sft/seed_policy@v1", 0, 9, ["a", "b"], "digest")
@@ -29,7 +29,7 @@ def registry(registry_url: str) -> Registry:
 def test_an_artefact_knows_what_it_is_made_from(registry: Registry) -> None:
     registry.record_artefact(RAW)
     registry.record_artefact(POOL, upstream=[("queries/raw_queries", "v1")])
-    assert registry.made_from("pool/lexical_pool", "v1") == [RAW]
+    assert registry.made_from("pool/lexical_survivors", "v1") == [RAW]
     assert registry.made_into("queries/raw_queries", "v1") == [POOL]
 
 
