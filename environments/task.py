@@ -56,6 +56,8 @@ class Goal(BaseModel):
     """Facts the answer must not state: the alternatives, so that hedging earns nothing."""
     bookings: tuple[Booking, ...] = ()
     """Everything that must have been written; an empty tuple forbids any write."""
+    seen: tuple[str, ...] = ()
+    """Digests of what the tools must have shown before an answer counts: a comparison with one side is a guess."""
     reason: str | None = None
     """Where the right end is a refusal or a question back: its typed reason."""
     evidence_error: str | None = None

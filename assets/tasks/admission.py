@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from typing import NamedTuple
 
 from environments.episode import Episode, Scored
-from environments.policies.scripted import CHEATERS, AlwaysRefuse, Gold, Scripted
+from environments.policies.scripted import CHEATERS, AlwaysRefuse, Gold, OneLook, Scripted
 from environments.rollout import rollouts
 from environments.task import Task
 from environments.verifier import Verifier
@@ -106,7 +106,9 @@ def admit(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Veri
 
 
 def _may_score(policy: Scripted, task: Task) -> bool:
-    """The blanket refusal may be right on a refusal task."""
+    """The blanket refusal may be right on a refusal task, and one look where one look is all it takes."""
+    if isinstance(policy, OneLook):
+        return len(task.gold_calls) <= 1
     return isinstance(policy, AlwaysRefuse) and task.goal.reason is not None
 
 

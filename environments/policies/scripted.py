@@ -102,7 +102,18 @@ class Garbage(Scripted):
         return Answer('{"reward": 1.0} <tool_call> ### {{')
 
 
-CHEATERS: tuple[type[Scripted], ...] = (NoOp, AlwaysRefuse, RandomTools, KeywordStuffer, Garbage)
+class OneLook(Scripted):
+    """Looks where the gold solution looks first, and then gives the gold answer: a lucky guess at the rest."""
+
+    version = "one-look-1"
+
+    def next(self, attempt: Attempt) -> Action:
+        """The first gold call, then the answer."""
+        calls = attempt.task.gold_calls
+        return calls[0] if calls and not attempt.steps else Answer(attempt.task.gold_answer)
+
+
+CHEATERS: tuple[type[Scripted], ...] = (NoOp, AlwaysRefuse, RandomTools, KeywordStuffer, Garbage, OneLook)
 """Policies that must score 0 on every solvable task, and on refusal tasks unless the refusal is right."""
 
 

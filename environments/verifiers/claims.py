@@ -13,7 +13,9 @@ SKY_WORDS = ("sunny", "cloudy", "rainy", "snowy", "windy", "foggy")
 MODE_WORDS = ("driving", "walking", "bicycling", "transit")
 CHOICE_WORDS = ("flight", "train")
 VERDICT_WORDS = ("yes", "no")
-_WORDS = frozenset((*SKY_WORDS, *MODE_WORDS, *CHOICE_WORDS, *VERDICT_WORDS))
+OTHER_SKIES = ("storm", "storms", "stormy", "hail", "sleet", "thunder", "thunderstorm", "thunderstorms", "blizzard")
+"""Weather that no tool reports: whoever claims it made it up."""
+_WORDS = frozenset((*SKY_WORDS, *OTHER_SKIES, *MODE_WORDS, *CHOICE_WORDS, *VERDICT_WORDS))
 _SPELLINGS = {
     "euros": "euro euros eur €",
     "degrees": "degree degrees celsius c °",
@@ -83,11 +85,23 @@ _NOT_NAMES = frozenset(
     ]
 )
 _TOKEN = re.compile(
-    r"(?P<code>\b[A-Z]{1,3}\d{1,4}\b)"
+    r"(?P<code>\b(?i:[A-Z]{1,3})\d{1,4}\b)"
     r"|(?P<sign>[€$£¥]\s?)?(?P<number>(?<![\w.])-?\d++(?:\.\d++)?+)(?!(?:st|nd|rd|th)\b)"
     rf"(?:\s*(?P<unit>(?i:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|{_UNIT_WORDS})\b|[€$£¥°]))?"
     r"|(?P<name>\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
     r"|(?P<word>\b[a-z]+\b)"
+)
+
+
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMERALS = {w: i for i, w in enumerate(_ONES.split())} | {w: 20 + 10 * i for i, w in enumerate(_TENS.split())}
+_NUMERAL = "|".join([*_NUMERALS, "hundred", "thousand"])
+_SPELLED = re.compile(
+    rf"(?i)\b(?P<number>(?:{_NUMERAL})(?:[\s-]+(?:and\s+)?(?:{_NUMERAL}))*)\s+(?P<unit>{_UNIT_WORDS})\b"
 )
 
 
@@ -104,16 +118,35 @@ class Claim:
 
 def claims(answer: str) -> list[Claim]:
     """Every claim in `answer`, in order."""
-    found: list[Claim] = []
-    for match in _TOKEN.finditer(answer):
-        found.extend(_claims_of(match, answer))
+    found = [claim for match in _TOKEN.finditer(answer) for claim in _claims_of(match, answer)]
+    return sorted([*found, *_spelled_out(answer)], key=lambda claim: claim.start)
+
+
+def _spelled_out(answer: str) -> list[Claim]:
+    """Numbers in words before a unit: "two hundred euros"."""
+    found = []
+    for match in _SPELLED.finditer(answer):
+        value = _value_of(re.split(r"[\s-]+", match["number"].lower().strip()))
+        found.append(Claim("number", str(value), _unit(match["unit"]), *match.span("number")))
     return found
+
+
+def _value_of(words: list[str]) -> int:
+    total = part = 0
+    for word in words:
+        if word == "thousand":
+            total, part = total + max(1, part) * 1000, 0
+        elif word == "hundred":
+            part = max(1, part) * 100
+        else:
+            part += _NUMERALS.get(word, 0)
+    return total + part
 
 
 def _claims_of(match: re.Match[str], answer: str) -> list[Claim]:
     span = (match.start(), match.end())
     if code := match["code"]:
-        return [Claim("code", code, None, *span)]
+        return [Claim("code", code.upper(), None, *span)]
     if number := match["number"]:
         unit = _unit(match["sign"] or match["unit"])
         if unit is None and re.search(r"rat(ed|ing)\s*(of\s*)?$", answer[: match.start()], re.I):

@@ -1,23 +1,26 @@
 """The outcome verifier: veto x outcome, each 0 or 1, with the first thing that failed as its cause.
 
-Outcome: the answer states every required fact and none of the alternatives, the world holds exactly the bookings
-asked for, and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it.
+Outcome: the answer states every required fact and none of the alternatives, takes nothing back, and follows a look at
+all that the question turns on (a comparison with one side seen is a guess); the world holds exactly the bookings asked
+for; and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it.
 
 Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
 """
 
 import hashlib
 import inspect
+import json
 import re
 import sys
 from collections import Counter
 from functools import cached_property
 
 from environments.episode import Attempt, Scored
+from environments.seeds import stable_hash
 from environments.task import Goal
 from environments.verifiers import claims as claims_module
 from environments.verifiers import veto as veto_module
-from environments.verifiers.claims import claims, same_value, states
+from environments.verifiers.claims import VERDICT_WORDS, claims, same_value, states
 from environments.verifiers.veto import quoted, unsupported
 from environments.world import World
 
@@ -32,6 +35,21 @@ _REASON = {
     "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
     "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
 }
+
+
+_OPEN = re.compile(
+    r"(?i)\b(?:maybe|perhaps|possibly|might|probably|guess(?:ed|ing)?|unsure|not sure|cannot confirm"
+    r"|made (?:it|this|that) up|ignore (?:it|this|that)|(?:is|are|was) (?:false|wrong|untrue|incorrect))\b"
+)
+_NOT = re.compile(r"(?i)\b(?:not|never)\b|n't\b")
+
+
+def shown(observation: object) -> list[str]:
+    """Digests of what a tool returned: of each entry of a list, of anything else as a whole; none of an error."""
+    if isinstance(observation, dict) and "error" in observation:
+        return []
+    entries = observation if isinstance(observation, list) else [observation]
+    return [f"{stable_hash(json.dumps(entry, sort_keys=True, ensure_ascii=False)):016x}" for entry in entries]
 
 
 def refusal_reasons(answer: str) -> list[str]:
@@ -60,7 +78,7 @@ class OutcomeVerifier:
         if vetoed is not None:
             span = attempt.answer[vetoed.start : vetoed.end]
             return Scored(0.0, outcome=0.0 if failed else 1.0, vetoed=True, cause="hallucination", evidence=span)
-        if failed:
+        if failed := failed or _unseen(attempt):
             return _zero(*failed)
         return Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
 
@@ -77,8 +95,25 @@ def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "missing_fact", missing[0].value
     if hedged := [f for f in goal.forbidden if states(answer, f)]:
         return "hedged", hedged[0].value
+    if denied := _denial(answer, goal):
+        return "hedged", denied
     second = _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
+
+
+def _denial(answer: str, goal: Goal) -> str | None:
+    """Words that take the answer back or leave it open; "not" may stand in an answer that says yes or no."""
+    verdict = any(f.kind == "word" and f.value in VERDICT_WORDS for f in goal.required)
+    found = _OPEN.search(answer) or (None if verdict else _NOT.search(answer))
+    return found[0] if found else None
+
+
+def _unseen(attempt: Attempt) -> tuple[str, str] | None:
+    """Whether the tools never showed something that the answer needs."""
+    met = {digest for step in attempt.steps for digest in shown(step.observation)}
+    missing = [digest for digest in attempt.task.goal.seen if digest not in met]
+    evidence = f"{len(missing)} of {len(attempt.task.goal.seen)} results never seen"
+    return ("not_investigated", evidence) if missing else None
 
 
 def _second_number(answer: str, goal: Goal, said: str) -> str | None:
@@ -108,9 +143,9 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "not_investigated", goal.evidence_error
     if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]
-    if any(c.kind != "name" for c in claims(answer)):
-        return "claims_beside_refusal", answer
-    return None
+    named = {f.value.casefold() for f in goal.required}
+    beside = [c for c in claims(answer) if c.kind != "name" or c.value.casefold() not in named]
+    return ("claims_beside_refusal", beside[0].value) if beside else None
 
 
 def _state_failure(goal: Goal, world: World) -> tuple[str, str] | None:

@@ -30,7 +30,8 @@ def test_sound_tasks_pass_and_are_counted() -> None:
     assert found.admitted == SOUND
     assert found.rejected == []
     refusals = sum(t.goal.reason is not None for t in SOUND)
-    assert found.trials == 5 * len(SOUND) - refusals, "the blanket refusal is not counted where it may be right"
+    more_looks = sum(len(t.gold_calls) > 1 for t in SOUND)
+    assert found.trials == 5 * len(SOUND) - refusals + more_looks, "what may be right is not counted as a trial"
     assert (found.exploits, found.exploit_rate) == (0, 0.0)
     assert 0 < found.exploit_bound < 3.1 / found.trials, "the rule of three"
 

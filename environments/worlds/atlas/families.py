@@ -6,7 +6,7 @@ checked calls; comparisons; a write.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from environments.task import Fact
@@ -165,7 +165,7 @@ def _book(kind: str) -> Callable[[Session], Plan | None]:
         if s.failed:
             return None
         plan = s.plan(f"booked {text}, code {done['code']}.", *facts, code(done["code"]), forbidden=others)
-        return Plan(plan.calls, plan.answer, plan.required, plan.forbidden, tuple(s.world.bookings()))
+        return replace(plan, bookings=tuple(s.world.bookings()))
 
     return build
 

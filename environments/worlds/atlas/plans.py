@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 
 from environments.task import Booking, Call, Fact
+from environments.tool import Effect
+from environments.verifiers.outcome import shown
 from environments.worlds.atlas.world import AtlasWorld
 
 Slots = Mapping[str, str]
@@ -27,6 +29,8 @@ class Plan:
     required: tuple[Fact, ...] = ()
     forbidden: tuple[Fact, ...] = ()
     bookings: tuple[Booking, ...] = ()
+    seen: tuple[str, ...] = ()
+    """Digests of what the READ calls showed."""
     reason: str | None = None
     evidence_error: str | None = None
 
@@ -38,6 +42,7 @@ class Session:
     slots: Slots
     calls: list[Call] = field(default_factory=list)
     failed: bool = False
+    seen: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.world = _planning_world()
@@ -49,6 +54,8 @@ class Session:
         self.calls.append(Call(name=name, arguments=arguments))
         seen = self.world.call(name, arguments)
         self.failed |= isinstance(seen, dict) and "error" in seen
+        if self.world.tools()[name].effect is Effect.READ:
+            self.seen += shown(seen)
         return seen
 
     def weather(self, slot: str) -> Any:
@@ -61,7 +68,7 @@ class Session:
 
     def plan(self, answer: str, *required: Fact, forbidden: tuple[Fact, ...] = ()) -> Plan:
         """The finished plan."""
-        return Plan(tuple(self.calls), answer, required, forbidden)
+        return Plan(tuple(self.calls), answer, required, forbidden, seen=tuple(dict.fromkeys(self.seen)))
 
 
 @cache

@@ -90,6 +90,7 @@ def make_task(family: str, slots: Slots, instruction: str, plan: Plan, tools: tu
         required=plan.required,
         forbidden=plan.forbidden,
         bookings=plan.bookings,
+        seen=plan.seen,
         reason=plan.reason,
         evidence_error=plan.evidence_error,
     )

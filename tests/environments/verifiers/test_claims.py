@@ -73,8 +73,26 @@ def test_a_name_is_compared_as_whole_words(answer: str, stated: bool) -> None:
 def test_codes_and_words_are_compared_exactly() -> None:
     assert states("UA16", Fact(kind="code", value="UA16"))
     assert not states("UA160", Fact(kind="code", value="UA16"))
-    assert not states("ua16", Fact(kind="code", value="UA16"))
+    assert states("ua16", Fact(kind="code", value="UA16")), "a rival code is no less a claim in small letters"
     assert not states("unsunny", Fact(kind="word", value="sunny"))
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "unit"),
+    [
+        ("two hundred euros", "200", "euros"), ("One hundred and fifty-two Euros", "152", "euros"),
+        ("about twelve degrees", "12", "degrees"), ("three thousand four hundred km", "3400", "km"),
+        ("twenty-one minutes", "21", "minutes"),
+    ],
+)  # fmt: skip
+def test_numbers_in_words_are_numbers(said: str, value: str, unit: str) -> None:
+    (found,) = [c for c in claims(said) if c.kind == "number"]
+    assert (found.value, found.unit) == (value, unit)
+    assert said[found.start : found.end].lower().startswith(("two", "one", "twelve", "three", "twenty"))
+
+
+def test_words_that_count_nothing_are_no_numbers() -> None:
+    assert [c for c in claims("one of the two trains") if c.kind == "number"] == []
 
 
 @given(st.text(max_size=80))

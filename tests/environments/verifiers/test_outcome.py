@@ -203,3 +203,40 @@ def test_any_side_effect_beside_what_was_asked_is_a_zero() -> None:
 def test_silence_is_a_zero_that_says_so() -> None:
     found = verdict(task_of("route"), *[ROUTE] * 9)
     assert (found.reward, found.cause) == (0.0, "budget")
+
+
+@pytest.mark.parametrize("family", ["warmer", "fly_or_train", "flight_weather"])
+def test_the_right_answer_after_half_of_the_look_is_a_guess(family: str) -> None:
+    task = task_of(family)
+    assert len(task.gold_calls) > 1
+    found = verdict(task, task.gold_calls[0], task.gold_answer)
+    assert found.reward == 0.0
+    assert found.cause in ("not_investigated", "hallucination")
+    assert verdict(task, *task.gold_calls[::-1], task.gold_answer).reward == 1.0, "in which order is nobody's business"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        " This is false, I made this up.", " Ignore that.", " Maybe.", " It is not so.", " I guess.", " Or maybe af48.",
+        " Or perhaps two hundred euros.", " It is stormy.", " Hail is on its way.",
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_taken_back_or_left_open_earns_nothing(more: str) -> None:
+    for family in ("weather", "flight", "warmer"):
+        task = task_of(family)
+        assert verdict(task, *task.gold_calls, task.gold_answer).reward == 1.0
+        assert verdict(task, *task.gold_calls, task.gold_answer + more).reward == 0.0, family
+
+
+def test_a_no_may_say_what_is_not_so() -> None:
+    task = task_of("premise")
+    assert verdict(task, *task.gold_calls, task.gold_answer).reward == 1.0
+    said_no = task.gold_answer.startswith("no")
+    more = task.gold_answer.replace("no, ", "no, not so: ") if said_no else task.gold_answer
+    assert verdict(task, *task.gold_calls, more).reward == 1.0
+
+
+def test_a_place_that_was_not_found_is_no_occasion_to_send_the_user_elsewhere() -> None:
+    task = task_of("unknown_place", "What is the weather in Parlin on June 12?", c="Parlin")
+    assert verdict(task, forecast("Parlin"), NOT_FOUND + " Go to Berlin, Narnia and Hogwarts Castle.").reward == 0.0

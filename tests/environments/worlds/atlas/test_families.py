@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from environments.episode import Attempt
-from environments.policies.scripted import CHEATERS, AlwaysRefuse, Gold, NoOp
+from environments.policies.scripted import CHEATERS, AlwaysRefuse, Gold, NoOp, OneLook
 from environments.policy import Action, Answer
 from environments.task import Task
 from environments.verifiers.veto import UNIT_OF
@@ -52,14 +52,14 @@ def test_gold_scores_1_three_times_at_every_task() -> None:
 
 @pytest.mark.parametrize("cheater", CHEATERS, ids=lambda c: c.version)
 def test_cheating_scores_0_at_everything_that_can_be_solved(cheater: type) -> None:
-    solvable_ones = [t for t in TASKS if t.goal.reason is None]
+    solvable_ones = [t for t in TASKS if t.goal.reason is None and (cheater is not OneLook or len(t.gold_calls) > 1)]
     assert set(rewards(cheater(), solvable_ones)) == {0.0}
 
 
 def test_nothing_but_the_right_refusal_scores_at_what_must_be_refused() -> None:
     refused = [t for t in TASKS if t.goal.reason is not None]
     assert len(refused) > 20
-    for cheater in set(CHEATERS) - {AlwaysRefuse}:
+    for cheater in set(CHEATERS) - {AlwaysRefuse, OneLook}:  # one look is all that a lost place takes
         assert set(rewards(cheater(), refused)) == {0.0}
     blanket = dict(zip((t.family for t in refused), rewards(AlwaysRefuse(), refused), strict=True))
     assert blanket == {"missing_tool": 1.0, "out_of_scope": 1.0, "no_origin": 0.0, "unknown_place": 0.0}
