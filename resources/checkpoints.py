@@ -17,9 +17,11 @@ from resources.lake import Lake
 from resources.registry import Consumed, Registry
 from resources.trainer import Trainer
 from training.checkpoint import MODEL, content_version, read_manifest
+from training.code import code_of
 from training.journal import read_segments
 from training.runs import RolloutPlan, RolloutRun, Run
 
+ROLLOUTS = "training.rollouts"
 LEDGER, HISTORY, EPISODES = "consumed.json", "history.json", "episodes"
 
 
@@ -44,9 +46,9 @@ class Ended(NamedTuple):
     numbers: Mapping[str, Any]
 
 
-def run_folder(lake: Lake, table: str, settings: Mapping[str, Any], inputs: Mapping[str, str]) -> Path:
-    """Where the run of these settings on these inputs lies."""
-    return lake.folder(table) / "runs" / content_version(dict(settings), dict(inputs))
+def run_folder(lake: Lake, table: str, module: str, settings: Mapping[str, Any], inputs: Mapping[str, str]) -> Path:
+    """Where the run of `module` as it is now, with these settings on these inputs, lies."""
+    return lake.folder(table) / "runs" / content_version(code_of(module), dict(settings), dict(inputs))
 
 
 def start(context: dg.AssetExecutionContext, trainer: Trainer, module: str, run: Run) -> Ended:
@@ -70,7 +72,7 @@ def play(
     files = [run.write(run.output / "run.toml") for run in runs]
     each = max(1, trainer.threads // trainer.rollout_workers)
     whole = RolloutPlan(output=plan / "plan", runs=files, threads=each, workers=trainer.rollout_workers)
-    start(context, trainer, "training.rollouts", whole)
+    start(context, trainer, ROLLOUTS, whole)
     return [read_segments(run.output / EPISODES) for run in runs]
 
 

@@ -28,7 +28,7 @@ def snapshot() -> dict[str, Any]:
     """What a reader of the catalogue sees of each asset, and how they hang together."""
     return {
         key.to_user_string(): {
-            "code_version": spec.code_version,
+            "code_version": (spec.code_version or "").partition("-")[0],  # what follows is a hash of code
             "deps": sorted(dep.asset_key.to_user_string() for dep in spec.deps),
             "description": (spec.description or "").splitlines()[:1],
             "group": spec.group_name,

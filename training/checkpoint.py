@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.durable import sync, sync_tree
+
 MODEL, STATE, MANIFEST, COMPLETE = "model", "state", "loopwright.json", "complete"
 
 
@@ -22,9 +24,12 @@ def publish(folder: Path, write: Callable[[Path], None], manifest: Mapping[str, 
     write(scratch)
     (scratch / MANIFEST).write_text(json.dumps(dict(manifest), indent=1, sort_keys=True), encoding="utf-8")
     (scratch / "README.md").write_text(_card(manifest), encoding="utf-8")
+    sync_tree(scratch)
     if final.exists():
         shutil.rmtree(final)
-    return scratch.rename(final)
+    published = scratch.rename(final)
+    sync(folder)
+    return published
 
 
 def _card(manifest: Mapping[str, Any]) -> str:
@@ -55,7 +60,9 @@ def save_history(model: Path, history: Sequence[Mapping[str, Any]]) -> None:
 
 def mark_complete(state: Path) -> None:
     """Seal a trainer state that has been written to its end."""
+    sync_tree(state)
     (state / COMPLETE).touch()
+    sync(state)
 
 
 def latest_state(folder: Path) -> Path | None:

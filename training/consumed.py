@@ -9,6 +9,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from training.durable import replace_durably
+
 
 class ConsumedRows:
     """The ledger of one run, in memory; `seal` writes it whole."""
@@ -24,7 +26,7 @@ class ConsumedRows:
         """Write the ledger and return its digest."""
         scratch = path.with_suffix(".tmp")
         scratch.write_text(json.dumps(self.steps), encoding="utf-8")
-        scratch.replace(path)
+        replace_durably(scratch, path)
         return self.digest
 
     def restore(self, path: Path) -> None:

@@ -18,6 +18,7 @@ from torch import Tensor
 from environments.episode import Attempt, Tokens
 from environments.policy import Action, Malformed
 from training.chat import END_OF_TURN, TEMPLATE_VERSION, parse_turn, prompt_text, result_text
+from training.code import code_of
 from training.llama import Cache, LlamaDecoder, LlamaShape
 
 _SHRINK = 0.5
@@ -79,8 +80,8 @@ class TokenPolicy:
 
     @property
     def sampler(self) -> str:
-        """Temperature and token budgets."""
-        return f"t={self.temperature:g} turn={self.turn_tokens} all={self.positions}"
+        """Temperature, token budgets and the code that samples."""
+        return f"t={self.temperature:g} turn={self.turn_tokens} all={self.positions} code={code_of(__name__)}"
 
     def encode(self, text: str) -> list[int]:
         """Token ids of `text`."""

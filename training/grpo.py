@@ -8,6 +8,7 @@ so a resumed run goes on as the killed one would have.
 Source: GRPO with the GSPO ratio (arXiv 2507.18071) as an option; DAPO (arXiv 2503.14476) for the group filter.
 """
 
+import json
 import math
 import os
 import random
@@ -35,25 +36,24 @@ from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from training.checkpoint import (
     STATE,
-    content_version,
     latest_state,
     mark_complete,
-    publish,
     read_manifest,
-    save_history,
     train_to_end,
 )
+from training.code import code_of
 from training.consumed import ConsumedRows
 from training.generation import TokenPolicy
 from training.journal import claim, write_segment
 from training.llama import LlamaDecoder, LlamaShape
+from training.published import LEDGER, Made, publish_trained
 from training.reporting import Reporter, reporter
 from training.runs import GrpoRun
-from training.tiny import save_tokenizer, wrapped_tokenizer
+from training.tiny import wrapped_tokenizer
 from training.trajectories import read_tasks, signatures_of
 
-LEDGER = "consumed.json"
-EPISODES = "episodes"
+CODE = code_of("training.grpo")
+EPISODES, TALLY = "episodes", "tally.json"
 
 
 def draw_order(weights: Sequence[float], seed: int, step: int, count: int) -> list[int]:
@@ -80,7 +80,8 @@ class FrontierRollouts:
         self.run, self.policy, self.tasks, self.weights = run, policy, tasks, weights
         self.start = policy.version
         self.pool, self.verifier = WorldPool(world_maker(run.world)), OutcomeVerifier()
-        self.played = self.dead = self.groups = 0
+        self.tally = {"episodes": 0, "groups": 0, "dead": 0}
+        """What was played so far, sealed with every state."""
         self.last_rows: list[str] = []
 
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, Any]:
@@ -115,8 +116,8 @@ class FrontierRollouts:
             played += self._groups([self.tasks[i] for i in order[count:spare]], step)
         live = [g for g in played if has_variance(g)]
         dead = [g for g in played if not has_variance(g)]
-        self.dead += len(dead)
-        self.groups += len(dead) + len(live)
+        self.tally["dead"] += len(dead)
+        self.tally["groups"] += len(dead) + len(live)
         return (live + dead)[:count]
 
     def _groups(self, tasks: list[Task], step: int) -> list[list[Episode]]:
@@ -125,7 +126,7 @@ class FrontierRollouts:
         k = self.run.generations
         attempts = attempts_at(tasks, k, stable_hash("rl", self.run.seed, step))
         episodes = rollout(attempts, self.policy, self.pool, self.verifier, key)
-        self.played += len(episodes)
+        self.tally["episodes"] += len(episodes)
         return [episodes[i : i + k] for i in range(0, len(episodes), k)]
 
 
@@ -164,6 +165,7 @@ class _Watch(TrainerCallback):
         """Seal the state that has just been written."""
         folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
         self.consumed.seal(folder / LEDGER)
+        (folder / TALLY).write_text(json.dumps(self.rollouts.tally), encoding="utf-8")
         mark_complete(folder)
 
 
@@ -174,7 +176,7 @@ def train(run: GrpoRun, report: Reporter) -> Path:
     tokenizer = Tokenizer.from_file(str(Path(run.init) / "tokenizer.json"))
     model = AutoModelForCausalLM.from_pretrained(run.init)
     rollouts = _rollouts(run, model, tokenizer, parent["version"])
-    claim(run.output, {"settings": _settings_of(run), **rollouts.inputs})
+    claim(run.output, {"code": CODE, "settings": _settings_of(run), **rollouts.inputs})
     consumed = ConsumedRows()
     watch = _Watch(consumed, rollouts, report)
     trainer = GRPOTrainer(
@@ -189,6 +191,7 @@ def train(run: GrpoRun, report: Reporter) -> Path:
     resume = latest_state(run.output)
     if resume is not None:
         consumed.restore(resume / LEDGER)
+        rollouts.tally = json.loads((resume / TALLY).read_text(encoding="utf-8"))
         report.say(f"grpo: resuming from {resume.name}")
     train_to_end(trainer, resume, run.steps)
     return _publish(run, trainer, tokenizer, consumed, watch, parent, report)
@@ -250,31 +253,16 @@ def _publish(
     parent: dict[str, Any],
     report: Reporter,
 ) -> Path:
-    settings = _settings_of(run)
-    version = content_version("grpo", consumed.steps, settings, parent["version"])
-    manifest = {
-        "kind": "grpo",
-        "version": version,
-        "parent": parent["version"],
-        "consumed": consumed.digest,
-        "settings": settings,
-    }
-
-    def write(folder: Path) -> None:
-        """Fill the scratch folder."""
-        trainer.model.save_pretrained(folder)
-        save_tokenizer(tokenizer, folder)
-        consumed.seal(folder / LEDGER)
-        save_history(folder, trainer.state.log_history)
-
-    folder = publish(run.output, write, manifest)
-    rollouts, tail = watch.rollouts, watch.rewards[-5:]
+    made = Made("grpo", CODE, _settings_of(run), parent["version"])
+    folder, version = publish_trained(run.output, made, trainer, tokenizer, consumed)
+    tally = watch.rollouts.tally
+    tail = [float(h["reward"]) for h in trainer.state.log_history if "reward" in h][-5:]
     report.finish(
         {
             "version": version,
             "steps": run.steps,
-            "episodes": rollouts.played,
-            "dead_group_share": rollouts.dead / max(1, rollouts.groups),
+            "episodes": tally["episodes"],
+            "dead_group_share": tally["dead"] / max(1, tally["groups"]),
             "last_reward": sum(tail) / max(1, len(tail)),
         }
     )

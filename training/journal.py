@@ -20,6 +20,7 @@ from environments.seeds import stable_hash
 from environments.task import Task
 from environments.verifier import Verifier
 from environments.world import WorldPool
+from training.durable import replace_durably
 
 FINGERPRINT = "fingerprint.json"
 EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -72,7 +73,7 @@ def write_segment(folder: Path, number: int, episodes: Sequence[Episode]) -> Non
     folder.mkdir(parents=True, exist_ok=True)
     scratch = folder / f"part-{number:05d}.tmp"
     episodes_frame(episodes).write_parquet(scratch, compression="zstd")
-    scratch.replace(folder / f"part-{number:05d}.parquet")
+    replace_durably(scratch, folder / f"part-{number:05d}.parquet")
 
 
 def read_segments(folder: Path) -> pl.DataFrame:
@@ -107,12 +108,20 @@ def run_journalled(
     claim(folder, {"key": key.model_dump(), "tasks": listed, "k": k, "seed": seed, "batch": batch})
     per = max(1, batch // k)
     for number in filter(share.holds, range(segment_count(len(tasks), k, batch))):
-        if not (folder / f"part-{number:05d}.parquet").exists():
+        if not is_whole(folder / f"part-{number:05d}.parquet"):
             chosen = tasks[number * per : (number + 1) * per]
             write_segment(folder, number, rollout(attempts_at(chosen, k, seed), policy, pool, verifier, key))
         written = sum(1 for _ in folder.glob("part-*.parquet"))
         progress(k * min(written * per, len(tasks)), k * len(tasks))
     return read_segments(folder)
+
+
+def is_whole(segment: Path) -> bool:
+    """Whether a segment is there and can be read; a torn one is played again."""
+    try:
+        return segment.exists() and pl.read_parquet_schema(segment) is not None
+    except pl.exceptions.ComputeError:
+        return False
 
 
 def segment_count(tasks: int, k: int, batch: int) -> int:
@@ -132,6 +141,6 @@ def claim(folder: Path, fingerprint: dict[str, object]) -> None:
     if not path.exists():
         scratch = path.with_suffix(f".{os.getpid()}.tmp")  # each process of the run claims it
         scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
+        replace_durably(scratch, path)
     elif path.read_text(encoding="utf-8") != text:
         raise ValueError(f"{folder} holds another run; delete it, or give this run a folder of its own")

@@ -27,17 +27,16 @@ from environments.seeds import stable_hash
 from environments.worlds.catalogue import world_maker
 from training.checkpoint import (
     STATE,
-    content_version,
     latest_state,
     mark_complete,
-    publish,
     read_manifest,
-    save_history,
     train_to_end,
 )
+from training.code import code_of
 from training.consumed import ConsumedRows
 from training.journal import claim
 from training.masking import encode_trajectory
+from training.published import LEDGER, Made, publish_trained
 from training.reporting import Reporter, reporter
 from training.runs import SftRun
 from training.serving import IGNORED, EpochOrder, collate
@@ -47,12 +46,11 @@ from training.tiny import (
     call_pieces,
     initialise,
     json_pieces,
-    save_tokenizer,
     wrapped_tokenizer,
 )
 from training.trajectories import Trajectory, read_trajectories, signatures_of, words_of
 
-LEDGER = "consumed.json"
+CODE = code_of("training.sft")
 _WORD = re.compile(r"\b[a-z]+\b")
 _MONTH = re.compile(r"\b\d{4}-\d{2}-")
 _LEARNED_FROM = 6000
@@ -158,14 +156,14 @@ def train(run: SftRun, report: Reporter) -> Path:
     signatures = signatures_of(world_maker(run.world)())
     model, tokenizer = _start(run, trajectories, signatures)
     rows, consumed = stable_hash(*(t.trajectory_id for t in trajectories)), ConsumedRows()
-    claim(run.output, {"settings": _settings_of(run), "parent": _parent_of(run), "rows": f"{rows:016x}"})
+    claim(run.output, {"code": CODE, "settings": _settings_of(run), "parent": _parent_of(run), "rows": f"{rows:016x}"})
     trainer = _trainer(run, model, tokenizer, dataset_of(trajectories, tokenizer, signatures), consumed, report)
     resume = latest_state(run.output)
     if resume is not None:
         consumed.restore(resume / LEDGER)
         report.say(f"sft: resuming from {resume.name}")
     train_to_end(trainer, resume, run.steps)
-    return _publish(run, trainer, model, tokenizer, consumed, report)
+    return _publish(run, trainer, tokenizer, consumed, report)
 
 
 def _start(run: SftRun, trajectories: Sequence[Trajectory], signatures: dict[str, str]) -> tuple[Any, Tokenizer]:
@@ -235,21 +233,11 @@ def _parent_of(run: SftRun) -> str:
 
 
 def _publish(
-    run: SftRun, trainer: LedgerTrainer, model: Any, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter
+    run: SftRun, trainer: LedgerTrainer, tokenizer: Tokenizer, consumed: ConsumedRows, report: Reporter
 ) -> Path:
-    settings, parent = _settings_of(run), _parent_of(run)
-    version = content_version("sft", consumed.steps, settings, parent)
+    made = Made("sft", CODE, _settings_of(run), _parent_of(run))
+    folder, version = publish_trained(run.output, made, trainer, tokenizer, consumed)
     losses = [h["loss"] for h in trainer.state.log_history if "loss" in h]
-    manifest = {"kind": "sft", "version": version, "parent": parent, "consumed": consumed.digest, "settings": settings}
-
-    def write(folder: Path) -> None:
-        """Fill the scratch folder."""
-        model.save_pretrained(folder)
-        save_tokenizer(tokenizer, folder)
-        consumed.seal(folder / LEDGER)
-        save_history(folder, trainer.state.log_history)
-
-    folder = publish(run.output, write, manifest)
     seconds = round(sum(float(h.get("train_runtime", 0.0)) for h in trainer.state.log_history), 1)
     report.finish({"version": version, "steps": run.steps, "loss": losses[-1] if losses else 0.0, "train_s": seconds})
     return folder

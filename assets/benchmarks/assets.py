@@ -30,9 +30,10 @@ from environments.task import Task
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
-from resources.checkpoints import Checkpoint, play, read_checkpoint, run_folder
+from resources.checkpoints import ROLLOUTS, Checkpoint, play, read_checkpoint, run_folder
 from resources.lake import Lake
 from resources.trainer import Trainer
+from training.code import code_of
 from training.runs import RolloutRun
 from training.trajectories import tasks_frame
 
@@ -65,7 +66,7 @@ class ResultsConfig(StageConfig, stage=keys.RESULTS):
     group_name="benchmarks",
     kinds={"pytorch", "parquet"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version=f"1-{code_of(ROLLOUTS)}",
     pool="gpu",
 )
 def results(
@@ -119,7 +120,7 @@ class _Arena:
             self.lake.write(f"benchmarks/suite_{name}", tasks_frame(tasks))
         versions = {n: c.version for n, c in self.policies.items()}
         versions |= {s: self.lake.version(f"benchmarks/suite_{s}") for s in suites}
-        self.folder = run_folder(self.lake, TABLE, self.config.model_dump(), versions)
+        self.folder = run_folder(self.lake, TABLE, ROLLOUTS, self.config.model_dump(), versions)
 
     def _play(self, jobs: Sequence[tuple[str, str, float, int]]) -> None:
         runs = [

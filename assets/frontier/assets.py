@@ -11,10 +11,11 @@ from assets.frontier.figures import regions_figure
 from assets.frontier.probing import frontier_frame, probe_sample, probes_frame
 from assets.metadata import materialized
 from assets.tasks.pool import tasks_of
-from resources.checkpoints import Checkpoint, play, read_checkpoint, run_folder
+from resources.checkpoints import ROLLOUTS, Checkpoint, play, read_checkpoint, run_folder
 from resources.lake import Lake
 from resources.registry import Outcome, Registry
 from resources.trainer import Trainer
+from training.code import code_of
 from training.runs import RolloutRun
 from training.trajectories import tasks_frame
 
@@ -51,7 +52,7 @@ class BoundaryProbesConfig(StageConfig, stage=keys.BOUNDARY_PROBES):
     group_name="frontier",
     kinds={"pytorch", "parquet"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version=f"1-{code_of(ROLLOUTS)}",
     pool="gpu",
 )
 def seed_probes(
@@ -84,7 +85,7 @@ def regions(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResu
     group_name="frontier",
     kinds={"pytorch", "parquet"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version=f"1-{code_of(ROLLOUTS)}",
     pool="gpu",
 )
 def boundary_probes(
@@ -108,7 +109,7 @@ def _probe(
     lake.write(f"{table}_tasks", tasks_frame(tasks))
     settings = config.model_dump(include={"k", "temperature", "batch", "seed"})
     versions = {"tasks": lake.version(f"{table}_tasks"), "policy": checkpoint.version}
-    output = run_folder(lake, table, settings, versions)
+    output = run_folder(lake, table, ROLLOUTS, settings, versions)
     run = RolloutRun(
         output=output,
         tasks=lake.path(f"{table}_tasks"),

@@ -13,9 +13,11 @@ from resources.checkpoints import checkpoint_frame, read_checkpoint, record_cons
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
+from training.code import code_of
 from training.runs import GrpoRun
 
 TABLE, QUEUE = "policy/rl_policy", "policy/training_queue"
+MODULE = "training.grpo"
 
 
 class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
@@ -44,7 +46,7 @@ class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     group_name="policy",
     kinds={"pytorch", "huggingface"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version=f"1-{code_of(MODULE)}",
     pool="gpu",
 )
 def rl_policy(
@@ -55,9 +57,9 @@ def rl_policy(
     tasks = tasks_of(lake.read("tasks/admitted_tasks"))
     lake.write(QUEUE, rl_queue(frontier_frame(tasks, lake.read("frontier/boundary_probes")), tasks))
     settings = config.model_dump()
-    output = run_folder(lake, TABLE, settings, {"queue": lake.version(QUEUE), "parent": parent.version})
+    output = run_folder(lake, TABLE, MODULE, settings, {"queue": lake.version(QUEUE), "parent": parent.version})
     run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=str(parent.model), **settings)
-    ended = start(context, trainer, "training.grpo", run)
+    ended = start(context, trainer, MODULE, run)
     frame = checkpoint_frame(lake, ended.output)
     lake.write(TABLE, frame)
     checkpoint = read_checkpoint(lake, TABLE)

@@ -13,10 +13,12 @@ from resources.checkpoints import checkpoint_frame, read_checkpoint, record_cons
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
+from training.code import code_of
 from training.mixture import with_replay
 from training.runs import SftRun
 
 SEED, BOUNDARY = "sft/seed_policy", "sft/boundary_policy"
+MODULE = "training.sft"
 
 
 class SeedPolicyConfig(StageConfig, stage=keys.SEED_POLICY):
@@ -54,7 +56,7 @@ class BoundaryPolicyConfig(StageConfig, stage=keys.BOUNDARY_POLICY):
     group_name="sft",
     kinds={"pytorch", "huggingface"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version=f"1-{code_of(MODULE)}",
     pool="gpu",
 )
 def seed_policy(
@@ -62,7 +64,7 @@ def seed_policy(
 ) -> dg.MaterializeResult:
     """The policy after SFT on the warm-up trajectories."""
     settings = config.model_dump()
-    output = run_folder(lake, SEED, settings, {"trajectories": lake.version("trajectories/seed_trajectories")})
+    output = run_folder(lake, SEED, MODULE, settings, {"trajectories": lake.version("trajectories/seed_trajectories")})
     run = SftRun(output=output, trajectories=lake.path("trajectories/seed_trajectories"), **settings)
     return _train(context, lake, trainer, registry, SEED, run)
 
@@ -73,7 +75,7 @@ def seed_policy(
     group_name="sft",
     kinds={"pytorch", "huggingface"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version=f"1-{code_of(MODULE)}",
     pool="gpu",
 )
 def boundary_policy(
@@ -85,7 +87,7 @@ def boundary_policy(
     fresh, replayed = lake.read("trajectories/adaptive_trajectories"), lake.read("trajectories/seed_trajectories")
     mixture = lake.write("sft/boundary_mixture", with_replay(fresh, replayed, config.replay, config.seed))
     versions = {"trajectories": lake.version("sft/boundary_mixture"), "parent": parent.version}
-    output = run_folder(lake, BOUNDARY, settings, versions)
+    output = run_folder(lake, BOUNDARY, MODULE, settings, versions)
     run = SftRun(output=output, trajectories=Path(mixture), init=str(parent.model), **settings)
     return _train(context, lake, trainer, registry, BOUNDARY, run)
 
@@ -93,7 +95,7 @@ def boundary_policy(
 def _train(
     context: dg.AssetExecutionContext, lake: Lake, trainer: Trainer, registry: Registry, table: str, run: SftRun
 ) -> dg.MaterializeResult:
-    ended = start(context, trainer, "training.sft", run)
+    ended = start(context, trainer, MODULE, run)
     frame = checkpoint_frame(lake, ended.output)
     lake.write(table, frame)
     checkpoint = read_checkpoint(lake, table)

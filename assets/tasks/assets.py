@@ -80,7 +80,7 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     pool = lake.read("pool/candidate_pool").select("query_id")
     refused = lake.read("labels/irrelevance_set").sort("query_id").select("query_id").head(irrelevant)
     rest = lake.read("pool/semantic_survivors").select("query_id").join(pool, on="query_id", how="anti")
-    texts = lake.read("queries/distinct_queries").select("query_id", "text", "language")
+    texts = lake.read("queries/distinct_queries").select("query_id", "text", "language", "context")
     labels = lake.read("labels/query_labels")
     chosen = texts.join(pl.concat([pool, refused]).unique(), on="query_id")
     return labelled_queries(chosen, labels), labelled_queries(texts.join(rest, on="query_id"), labels)

@@ -4,73 +4,21 @@ A family is read off the typed constraints and must agree with the label's leaf;
 world, and the user's own text becomes the instruction. What does not compile says why.
 """
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 from assets.labels.constraints import Constraints, read
+from assets.tasks.explained import turned, unexplained
 from assets.tasks.variants import Slotted
 from environments.seeds import unit_hash
 from environments.task import Split
 from environments.worlds.atlas.data_model import cities, fold
 from environments.worlds.atlas.families import FAMILIES, plan_of
-from environments.worlds.atlas.tasks import make_task, offered_tools_for, wordings
+from environments.worlds.atlas.tasks import make_task, offered_tools_for
 
 LOST = "unknown_place"
 GROUND_MODES = ("driving", "walking", "bicycling", "transit")
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?|\d+")
-_FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "was",
-        "be",
-        "it",
-        "i",
-        "me",
-        "my",
-        "we",
-        "you",
-        "to",
-        "of",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "by",
-        "and",
-        "or",
-        "so",
-        "as",
-        "do",
-        "does",
-        "will",
-        "would",
-        "can",
-        "could",
-        "what",
-        "which",
-        "how",
-        "where",
-        "when",
-        "there",
-        "this",
-        "that",
-        "please",
-        "s",
-        "re",
-        "m",
-        "ll",
-        "ve",
-        "d",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +32,8 @@ class LabelledQuery:
     secondary: str | None
     difficulty: int
     constraints: Constraints
+    context: str | None = None
+    """The turn before it, where there was one."""
 
 
 class Dropped(NamedTuple):
@@ -133,6 +83,8 @@ def compile_query(query: LabelledQuery, *, languages: tuple[str, ...], held_out_
     """One query as a task, or the first rule that stands against it."""
     if query.language not in languages:
         return Dropped(query.query_id, "language", query.language)
+    if query.context:
+        return Dropped(query.query_id, "follow_up", query.context)
     if query.difficulty <= 0:
         refused = _refusal(query, held_out_share)
         return refused or Dropped(
@@ -159,8 +111,11 @@ def _misread(query: LabelledQuery, shape: Shape) -> tuple[str, str] | None:
     """Why the shape may not be what the user meant: the label says otherwise, or words are left over."""
     if FAMILIES[shape.family].leaf not in (query.primary, query.secondary):
         return "leaf_disagrees", f"{shape.family} is not {query.primary}"
-    strange = unexplained(query.text, shape.family, query.constraints)
-    return ("unexplained_words", ", ".join(strange)) if strange else None
+    said_as = "weather" if shape.family == LOST else shape.family
+    if strange := unexplained(query.text, said_as, query.constraints):
+        return "unexplained_words", ", ".join(strange)
+    against = turned(query.text, said_as, query.constraints)
+    return ("turned_words", ", ".join(against)) if against else None
 
 
 def _origin(query: LabelledQuery, held_out_share: float) -> dict[str, Any]:
@@ -286,26 +241,3 @@ class _Slots:
 def date_slot(text: str, value: str) -> str:
     """A weekday, today or tomorrow as the user wrote it; any other day as ISO date."""
     return value if value[:1].isdigit() else text.removeprefix("on ").removeprefix("On ").strip()
-
-
-def unexplained(text: str, family: str, constraints: Constraints) -> list[str]:
-    """Words and numbers of `text` that are neither part of a constraint nor in any wording of the family."""
-    known = _lexicon("weather" if family == LOST else family) | _FUNCTION_WORDS | {str(constraints.budget)}
-    rest = text.casefold()
-    spans = [*constraints.unresolved, *(c.text for c in constraints.cities)]
-    spans += [constraints.date.text] if constraints.date else []
-    for span in sorted(spans, key=len, reverse=True):
-        rest = re.sub(rf"(?<!\w){re.escape(span.casefold())}(?!\w)", " ", rest)
-    return [w for w in _WORD.findall(rest) if w not in known]
-
-
-@cache
-def _lexicon(family: str) -> frozenset[str]:
-    """Every lower-case word that the wordings of `family` use, with the words that fill its slots."""
-    said: Mapping[str, tuple[str, ...]] = wordings()[family]
-    plain = " ".join(re.sub(r"\{\w\}", " ", t) for templates in said.values() for t in templates)
-    slots = (
-        "by car on foot bike public transport driving walking museum cafe park hotel market gallery restaurant library"
-    )
-    skies = "sunny cloudy rainy snowy windy foggy euros euro today tomorrow"
-    return frozenset(_WORD.findall(f"{plain} {slots} {skies}".casefold()))

@@ -35,11 +35,11 @@ def labelled_queries(queries: pl.DataFrame, labels: pl.DataFrame) -> list[Labell
     """Join texts and labels into what compiles.
 
     Args:
-        queries: query_id, text, language.
+        queries: query_id, text, language, context.
         labels: query_id, primary, secondary, difficulty, constraints.
     """
     joined = queries.join(labels, on="query_id", how="inner").sort("query_id")
-    names = ("query_id", "text", "language", "primary", "secondary", "difficulty")
+    names = ("query_id", "text", "language", "primary", "secondary", "difficulty", "context")
     return [
         LabelledQuery(**{n: row[n] for n in names}, constraints=Constraints.model_validate_json(row["constraints"]))
         for row in joined.iter_rows(named=True)

@@ -1,5 +1,6 @@
 """The stages of a demo, made in as few Dagster runs as possible on the instance that the pages show."""
 
+import shutil
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ from dagster_project.commands.current import (
     run_config_of,
     settings_of,
 )
+from dagster_project.commands.inventory import Inventory
 from dagster_project.commands.progress import Listener, Screen, heard_by
 from dagster_project.jobs import factory
 from dagster_project.registration import register_run
@@ -54,6 +56,7 @@ class Line:
         self.settings = settings_of(stages, wish.own)
         self.listener = Listener(screen, {s.table.replace("/", "__"): s.table for s in stages}, total=len(stages))
         self.made: set[dg.AssetKey] = set()
+        self.inventory = Inventory(profiles.home())
         self._defs = heard_by(defs, self.listener)
 
     def tidy(self) -> None:
@@ -77,6 +80,7 @@ class Line:
             result = self._execute(now)
             self.made |= set(now)
             self._register(result.run_id)
+            self._note(result.run_id)
             if not result.success:
                 raise _failure(result)
             reasons = self._reasons(stages)
@@ -102,6 +106,9 @@ class Line:
     def _reasons(self, stages: Sequence[Stage]) -> dict[dg.AssetKey, str | None]:
         last = {s.key: last_of(self.instance, s) for s in self.stages}
         reasons = {s.key: reason_to_make(s, last, self.settings, self.lake) for s in stages}
+        for stage in stages:
+            if (found := last[stage.key]) is not None and reasons[stage.key] is None:
+                reasons[stage.key] = self.inventory.amiss(stage.table, found.run_id)
         for key in reasons:
             if key in self.made:
                 reasons[key] = None
@@ -111,6 +118,8 @@ class Line:
 
     def _execute(self, now: Sequence[dg.AssetKey]) -> dg.ExecuteInProcessResult:
         tables = {keys.table_of(key) for key in now}
+        for table in tables if self.wish.again else ():  # a finished run would be read back
+            shutil.rmtree(self.lake.folder(table) / "runs", ignore_errors=True)
         return self._defs.resolve_job_def(factory.name).execute_in_process(
             asset_selection=list(now),
             instance=self.instance,
@@ -118,6 +127,13 @@ class Line:
             tags={TAG: "true", "loopwright/profile": profiles.active().name},
             run_config=run_config_of({table: own for table, own in self.settings.items() if table in tables}),
         )
+
+    def _note(self, run_id: str) -> None:
+        """List what the stages of a run left in the lake."""
+        tables = {stage.table.replace("/", "__"): stage.table for stage in self.stages}
+        for stats in self.instance.get_run_step_stats(run_id, list(tables)):
+            if stats.start_time is not None and stats.end_time is not None:
+                self.inventory.note(tables[stats.step_key], run_id, stats.start_time, stats.end_time)
 
     def _register(self, run_id: str) -> None:
         register_run(self.instance, run_id, Registry(url=profiles.registry_url()))

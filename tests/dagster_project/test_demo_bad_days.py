@@ -139,3 +139,17 @@ def test_stopped_it_says_so_and_no_run_stays_open(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("LOOPWRIGHT_HOME", str(tmp_path))
     with dagster_instance() as instance:
         assert not [run for run in instance.get_runs() if run.status in GOING_ON]
+
+
+@pytest.mark.parametrize("damage", ["gone", "torn"])
+@pytest.mark.parametrize("table", ["queries/quarantine", "queries/distinct_queries"])
+def test_a_stage_of_which_a_file_is_gone_or_torn_is_made_again(tmp_path: Path, table: str, damage: str) -> None:
+    assert demo("--until", "queries", home=tmp_path).returncode == 0
+    file = tmp_path / "lake" / table / "all.parquet"
+    whole = file.read_bytes()
+    file.unlink() if damage == "gone" else file.write_bytes(whole[:100])
+    done = demo("--until", "queries", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"again: {'its table is gone' if 'distinct' in table and damage == 'gone' else table}" in done.stdout
+    assert file.read_bytes() == whole
+    assert "2 of 2 stages hold" in demo("--until", "queries", home=tmp_path).stdout

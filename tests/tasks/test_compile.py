@@ -1,11 +1,13 @@
 """From labelled query to task: what compiles, what does not and by which rule, and on which side it stands."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from assets.labels.constraints import Constraints, NamedCity
-from assets.tasks.compile import Dropped, compile_queries, shape_of, split_of, unexplained
+from assets.tasks.compile import Dropped, compile_queries, shape_of, split_of
+from assets.tasks.explained import unexplained
 from assets.tasks.variants import Slotted
 from environments.policies.scripted import Gold
 from environments.worlds.atlas.data_model import speakable
@@ -94,6 +96,42 @@ def test_what_no_tool_serves_becomes_a_refusal() -> None:
     made = compiled(labelled("Write me a poem about Paris", "irrelevant", difficulty=0))
     assert isinstance(made, Slotted)
     assert (made.task.family, made.task.goal.reason, made.task.depth) == ("out_of_scope", "no_tool", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "leaf"),
+    [
+        ("Is there a flight from Paris to Lyon on June 12 for more than 250 euros?", LEAF["budget"]),
+        ("Is there no flight from Paris to Lyon on June 12 below 250 euros?", LEAF["budget"]),
+        ("Is there a flight from Paris to Lyon on June 12 not under 250 euros?", LEAF["budget"]),
+        ("What costs more from Paris to Lyon on June 12, the train or the flight?", LEAF["fly_or_train"]),
+        ("Book two flights from Paris to Lyon on June 12, the cheapest", LEAF["book_flight"]),
+        ("cheapest flight from Paris to Lyon or from Lyon to Paris on June 12", FARE),
+        ("Which is not warmer on June 12, Paris or Lyon?", LEAF["warmer"]),
+        ("Don't book the cheapest flight from Paris to Lyon on June 12", LEAF["book_flight"]),
+    ],
+)
+def test_a_word_that_turns_the_request_round_keeps_it_from_becoming_a_task(text: str, leaf: str) -> None:
+    made = compiled(labelled(text, leaf))
+    assert isinstance(made, Dropped), made
+    assert made.rule in ("turned_words", "unexplained_words", "no_family")
+
+
+def test_a_turning_word_between_its_own_neighbours_is_part_of_the_wording() -> None:
+    for text, family in (
+        ("Not more than 250 euros: is there a flight from Paris to Lyon on June 12?", "budget"),
+        ("flight Paris Lyon on June 12 under 250 euros, yes or no?", "budget"),
+        ("Which is warmer on June 12, Paris or Lyon?", "warmer"),
+        ("What is faster from Paris to Lyon, by car or by public transport?", "faster"),
+    ):
+        made = compiled(labelled(text, LEAF[family]))
+        assert isinstance(made, Slotted), (text, made)
+        assert made.task.family == family
+
+
+def test_a_follow_up_is_no_task_of_its_own() -> None:
+    query = replace(labelled("weather in Paris", WEATHER), context="What is the weather in Rome on Saturday?")
+    assert compiled(query) == Dropped(query.query_id, "follow_up", "What is the weather in Rome on Saturday?")
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,9 @@ def test_a_pool_comes_back_from_its_table() -> None:
 
 
 def test_queries_without_a_label_do_not_become_labelled_queries() -> None:
-    queries = pl.DataFrame({"query_id": ["q2", "q1"], "text": ["b", "a"], "language": ["en", "en"]})
+    queries = pl.DataFrame(
+        {"query_id": ["q2", "q1"], "text": ["b", "a"], "language": ["en", "en"], "context": [None, None]}
+    )
     labels = pl.DataFrame(
         {"query_id": ["q1", "q9"], "primary": [WEATHER] * 2, "secondary": [None, None], "difficulty": [1, 1],
          "constraints": ["{}", "{}"]}

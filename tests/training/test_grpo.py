@@ -131,6 +131,8 @@ def test_killed_at_any_step_and_resumed_it_plays_the_same_episodes_and_ends_with
     assert ledger(model) == ledger(trained.model)
     assert read_manifest(model) == read_manifest(trained.model)
     assert weights(model) == weights(trained.model), "bit for bit"
+    tallies = [(latest_state(r.output) or r.output) / "tally.json" for r in (run, trained.run)]
+    assert tallies[0].read_text() == tallies[1].read_text(), "what was played before the kill counts"
     again, whole = (read_segments(r.output / "episodes") for r in (run, trained.run))
     assert again.equals(whole), "the same episodes in every step, tokens and log-probabilities included"
 
@@ -177,8 +179,8 @@ def test_groups_without_variance_are_redrawn(start: Start, tmp_path: Path) -> No
     kept = [g for groups in steps for g in groups]
     assert sum(grpo.has_variance(g) for g in kept) / len(kept) > 0.8
     assert sum(g[0].task_id in hopeless for g in kept) / len(kept) < 0.2, "though half of the draws are"
-    assert rollouts.dead > 0
-    assert rollouts.played == 8 * rollouts.groups
+    assert rollouts.tally["dead"] > 0
+    assert rollouts.tally["episodes"] == 8 * rollouts.tally["groups"]
 
 
 def test_without_refills_dead_groups_stay(start: Start, tmp_path: Path) -> None:

@@ -99,6 +99,18 @@ def test_a_torn_segment_is_ignored_and_redone(whole: pl.DataFrame, tmp_path: Pat
     assert run(tmp_path, NoisyTeacher(0.3)).equals(whole)
 
 
+@pytest.mark.parametrize("bytes_left", [0, 40])
+def test_a_segment_that_lost_its_bytes_in_a_power_cut_is_played_again(
+    whole: pl.DataFrame, tmp_path: Path, bytes_left: int
+) -> None:
+    run(tmp_path, NoisyTeacher(0.3))
+    segment = tmp_path / "part-00001.parquet"
+    segment.write_bytes(segment.read_bytes()[:bytes_left])
+    again = Counting()
+    assert run(tmp_path, again).equals(whole)
+    assert len(again.begun) == BATCH
+
+
 @pytest.mark.parametrize(
     "changes", [{"k": 2}, {"seed": 1}, {"batch": 30}, {"tasks": some_tasks()[1:]}, {"tasks": some_tasks()[::-1]}]
 )
