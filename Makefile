@@ -45,4 +45,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean: # all state: lake, registry, Dagster's own; the virtual environment stays
-	rm -rf .loopwright
+	cd "$${LOOPWRIGHT_HOME:-.loopwright}" 2>/dev/null && rm -rf lake dagster registry.db* inventory.json demo.log demo.lock || true

@@ -13,10 +13,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 import dagster as dg
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 Settings = Mapping[str, object]
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A part of a whole."""
+Several = Annotated[int, Field(ge=2)]
+"""At least two: what a comparison needs."""
 
 
 class _Binding(NamedTuple):

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dagster as dg
 import polars as pl
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from assets import keys
 from assets.benchmarks.evaluation import (
@@ -50,7 +50,7 @@ class ResultsConfig(StageConfig, stage=keys.RESULTS):
     """Most hidden tasks taken from the log itself."""
     dev: PositiveInt = 120
     """Fresh tasks on which each policy's temperature is chosen."""
-    temperatures: list[float] = [0.3, 0.6, 1.0]
+    temperatures: Annotated[list[PositiveFloat], Field(min_length=1)] = [0.3, 0.6, 1.0]
     """Candidates."""
     k: PositiveInt = 4
     """Attempts at each task, each in another wording: pass^4."""

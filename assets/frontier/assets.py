@@ -6,7 +6,7 @@ import polars as pl
 from pydantic import PositiveFloat, PositiveInt
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Several, Share, StageConfig
 from assets.frontier.figures import regions_figure
 from assets.frontier.probing import frontier_frame, probe_sample, probes_frame
 from assets.metadata import materialized
@@ -25,12 +25,12 @@ class SeedProbesConfig(StageConfig, stage=keys.SEED_PROBES):
 
     tasks: PositiveInt = 400
     """Tasks probed, none of them from the warm-up set."""
-    k: PositiveInt = 8
+    k: Several = 8
     """Attempts at each (K of the AMAP report)."""
     temperature: PositiveFloat = 1.0
     batch: PositiveInt = 192
     """Attempts side by side; part of what makes a resumed probe equal."""
-    warm_up_share: PositiveFloat = 0.7
+    warm_up_share: Share = 0.7
     """Share of `trajectories/seed_trajectories`."""
     seed: int = 0
 
@@ -39,10 +39,10 @@ class BoundaryProbesConfig(StageConfig, stage=keys.BOUNDARY_PROBES):
     """How much of the frontier is measured."""
 
     tasks: PositiveInt = 400
-    k: PositiveInt = 8
+    k: Several = 8
     temperature: PositiveFloat = 1.0
     batch: PositiveInt = 192
-    warm_up_share: PositiveFloat = 0.7
+    warm_up_share: Share = 0.7
     seed: int = 1
 
 

@@ -1,10 +1,12 @@
 """The policy after online RL on its frontier."""
 
+from typing import Annotated
+
 import dagster as dg
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Several, StageConfig
 from assets.frontier.probing import frontier_frame, rl_queue
 from assets.metadata import materialized
 from assets.sft.figures import loss_figure
@@ -26,14 +28,15 @@ class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     steps: PositiveInt = 70
     groups: PositiveInt = 16
     """Tasks per step."""
-    generations: PositiveInt = 8
+    generations: Several = 8
     """Attempts at each."""
     learning_rate: PositiveFloat = 5e-4
     beta: NonNegativeFloat = 0.0
     """Weight of the KL to the boundary policy; ours, the AMAP report gives no value."""
-    importance_sampling: str = "token"
+    importance_sampling: Annotated[str, Field(pattern="^(token|sequence)$")] = "token"
     """`token` is GRPO's ratio, `sequence` GSPO's."""
-    loss: str = "dapo"
+    loss: Annotated[str, Field(pattern="^(grpo|dapo|dr_grpo)$")] = "dapo"
+    """`grpo`, `dapo` or `dr_grpo`."""
     refills: NonNegativeInt = 1
     """Spare groups drawn for each group of a step without variance."""
     save_every: PositiveInt = 20

@@ -11,7 +11,7 @@ from assets.queries.grammar import generate_log
 from assets.queries.intake import order_free_digest, take_in
 from assets.queries.normalise import distinct_queries as find_distinct
 from assets.queries.planted import LOG_COLUMNS, planted_truth, write_log
-from assets.queries.readers import MAX_CHARACTERS, Columns, read_logs
+from assets.queries.readers import MAX_CHARACTERS, Columns, left_out, read_logs
 from assets.versions import version_of
 from resources.lake import Lake
 
@@ -67,6 +67,8 @@ def raw_queries(context: dg.AssetExecutionContext, config: RawQueriesConfig, lak
     reading = read_logs(logs, columns, max_characters=config.max_characters)
     taken = take_in(reading.rows, salt=config.user_salt)
     context.log.info("%s: %d rows kept, %d to quarantine", logs, len(taken.rows), len(reading.quarantine))
+    if unread := [path.name for path in left_out(logs)]:
+        context.log.warning("%d files of no kind that can be read left out: %s", len(unread), ", ".join(unread[:20]))
     lake.write(QUARANTINE, reading.quarantine)
     lake.write(FILES, reading.files)
     lake.path(TRUTH).unlink(missing_ok=True)  # the truth of another log
@@ -75,7 +77,8 @@ def raw_queries(context: dg.AssetExecutionContext, config: RawQueriesConfig, lak
     causes = dict(reading.quarantine["cause"].value_counts().iter_rows())
     if taken.rows.is_empty():
         raise ValueError(f"no row of {logs!r} can be used: {causes}. The rows are in {lake.path(QUARANTINE)}")
-    numbers = {"rows_in": int(reading.files["rows"].sum()), "files": len(reading.files)}
+    files = {"files": len(reading.files), "files_left_out": len(unread)}
+    numbers = {"rows_in": int(reading.files["rows"].sum()), **files}
     numbers |= {f"quarantined: {cause}": count for cause, count in sorted(causes.items())}
     numbers |= {f"scrubbed: {kind}": count for kind, count in taken.scrubbed.items()}
     figures = {"scrubbed values": counts_figure(taken.scrubbed, "values replaced by a mark")}

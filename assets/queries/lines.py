@@ -40,7 +40,7 @@ def line_blocks(path: Path) -> Iterator[tuple[int, list[bytes]]]:
         with pa.input_stream(str(path), compression="detect") as stream:
             while block := stream.read(BLOCK_BYTES):
                 if first == 1 and not tail:
-                    block = _without_mark(block, path)
+                    block = _checked(block, path)
                 lines = (tail + block).split(b"\n")
                 tail = lines.pop()
                 if lines:
@@ -54,7 +54,10 @@ def line_blocks(path: Path) -> Iterator[tuple[int, list[bytes]]]:
         yield first, [tail]
 
 
-def _without_mark(block: bytes, path: Path) -> bytes:
+def _checked(block: bytes, path: Path) -> bytes:
+    """The first block of a file without its byte order mark."""
+    if b"\r" in block and b"\n" not in block:
+        raise ValueError(f"{path} ends its lines with CR only: convert it, for example with tr '\\r' '\\n'")
     if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise ValueError(f"{path} is UTF-16: save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8")
     return block.removeprefix(b"\xef\xbb\xbf")
@@ -87,6 +90,10 @@ def csv_records(path: Path, wanted: Sequence[str]) -> Iterator[list[Record]]:
     delimiter = ","
     open_lines: list[bytes] = []
     for first, lines in line_blocks(path):
+        while not header and lines and not lines[0].strip():
+            first, lines = first + 1, lines[1:]
+        if not lines:
+            continue
         if not header:
             delimiter, header = _header(lines[0], wanted)
             first, lines = first + 1, lines[1:]

@@ -58,11 +58,7 @@ def find_files(logs: str) -> list[Path]:
     Raises:
         FileNotFoundError: nothing is there, or nothing of a kind that can be read.
     """
-    place = Path(logs).expanduser()
-    base = Path(place.anchor)
-    matches = place.rglob("*") if place.is_dir() else base.glob(str(place.relative_to(base)))
-    found = [place] if place.is_file() else sorted(matches)
-    files = [path for path in found if path.is_file()]
+    files = _matched(logs)
     if not files:
         raise FileNotFoundError(f"no log at {logs!r}: give a file, a folder or a glob (quote a glob in the shell)")
     readable = [path for path in files if _format(path)]
@@ -70,6 +66,19 @@ def find_files(logs: str) -> list[Path]:
         kinds = f"{', '.join(SUFFIXES)}, each also with {' or '.join(PACKED)}"
         raise FileNotFoundError(f"{logs!r} has {files[0].name!r}, which is of no kind that can be read: {kinds}")
     return readable
+
+
+def left_out(logs: str) -> list[Path]:
+    """Files that a path, a folder or a glob names and that are of no kind that can be read."""
+    return [path for path in _matched(logs) if not _format(path)]
+
+
+def _matched(logs: str) -> list[Path]:
+    place = Path(logs).expanduser()
+    base = Path(place.anchor)
+    matches = place.rglob("*") if place.is_dir() else base.glob(str(place.relative_to(base)))
+    found = [place] if place.is_file() else sorted(matches)
+    return [path for path in found if path.is_file()]
 
 
 def read_logs(logs: str, columns: Columns, *, max_characters: int = MAX_CHARACTERS) -> Reading:

@@ -1,12 +1,13 @@
 """The two supervised policies: the seed, good enough to reveal its limits, and the boundary, after probing."""
 
 from pathlib import Path
+from typing import Annotated
 
 import dagster as dg
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Several, Share, StageConfig
 from assets.metadata import materialized
 from assets.sft.figures import loss_figure
 from resources.checkpoints import checkpoint_frame, read_checkpoint, record_consumed, run_folder, start
@@ -28,12 +29,19 @@ class SeedPolicyConfig(StageConfig, stage=keys.SEED_POLICY):
     batch: PositiveInt = 16
     learning_rate: PositiveFloat = 2e-3
     hidden: PositiveInt = 128
-    layers: PositiveInt = 3
+    layers: Several = 3
     heads: PositiveInt = 4
     vocabulary: PositiveInt = 896
     """BPE vocabulary before JSON pieces and tool signatures."""
     save_every: PositiveInt = 400
     seed: int = 0
+
+    @model_validator(mode="after")
+    def heads_divide_hidden(self) -> "SeedPolicyConfig":
+        """Refuse a model that cannot be built."""
+        if self.hidden % (2 * self.heads):
+            raise ValueError(f"hidden={self.hidden} must be a multiple of twice heads={self.heads}")
+        return self
 
 
 class BoundaryPolicyConfig(StageConfig, stage=keys.BOUNDARY_POLICY):
@@ -42,9 +50,9 @@ class BoundaryPolicyConfig(StageConfig, stage=keys.BOUNDARY_POLICY):
     steps: PositiveInt = 200
     batch: PositiveInt = 16
     learning_rate: PositiveFloat = 1e-3
-    decay: float = Field(default=0.9, ge=0, le=1)
+    decay: Share = 0.9
     """Share of the steps over which the learning rate falls to nothing; long, so as not to shake what has settled."""
-    replay: NonNegativeFloat = 0.5
+    replay: Annotated[float, Field(ge=0, lt=1)] = 0.5
     """Share of seed trajectories in the mixture."""
     save_every: PositiveInt = 100
     seed: int = 0

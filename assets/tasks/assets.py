@@ -2,10 +2,10 @@
 
 import dagster as dg
 import polars as pl
-from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt, PositiveInt
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Share, StageConfig
 from assets.metadata import materialized
 from assets.tasks.admission import admit
 from assets.tasks.compile import LabelledQuery
@@ -24,7 +24,7 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
 
     languages: list[str] = ["en"]
     """Languages that the policy in training can read; the nano tokenizer has no Chinese."""
-    held_out_share: NonNegativeFloat = 0.0
+    held_out_share: Share = 0.0
     """Share of the queries that go to the hidden split whatever cities they name."""
     floor: NonNegativeInt = 700
     """Originals per family in the training split, topped up from the queries that the geometric layer left out."""
@@ -32,7 +32,7 @@ class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
     """Training tasks per family that variants (a query's wording with other cities and days) fill up to."""
     copies: NonNegativeInt = 40
     """Most variants of one query."""
-    refusal_share: NonNegativeFloat = 0.05
+    refusal_share: Share = 0.05
     """Share of the solvable tasks that get a refusal twin."""
     irrelevant: NonNegativeInt = 800
     """Most queries of the irrelevance set that become refusal tasks."""

@@ -1,13 +1,14 @@
 """Verified trajectories: best-of-K on the warm-up set, then by learnability."""
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import dagster as dg
 import polars as pl
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveInt
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Share, StageConfig
 from assets.metadata import materialized
 from assets.tasks.pool import tasks_of
 from assets.trajectories.figures import yield_figure
@@ -27,11 +28,11 @@ SEED, ADAPTIVE = "trajectories/seed_trajectories", "trajectories/adaptive_trajec
 class SeedTrajectoriesConfig(StageConfig, stage=keys.SEED_TRAJECTORIES):
     """The warm-up set and its teacher."""
 
-    share: PositiveFloat = 0.7
+    share: Annotated[float, Field(gt=0, le=1)] = 0.7
     """Random share of the training tasks. The AMAP report's 10% warms up a pretrained model; nano has none."""
     k: PositiveInt = 8
     """Attempts at each task."""
-    noise: NonNegativeFloat = 0.08
+    noise: Share = 0.08
     """How often the embedded teacher slips."""
     batch: PositiveInt = 512
     """Attempts side by side."""
@@ -45,7 +46,7 @@ class AdaptiveTrajectoriesConfig(StageConfig, stage=keys.ADAPTIVE_TRAJECTORIES):
     """How many learnable tasks the teacher is asked to solve."""
     k_max: PositiveInt = 8
     """Most attempts at one task."""
-    noise: NonNegativeFloat = 0.08
+    noise: Share = 0.08
     batch: PositiveInt = 512
     seed: int = 1
 

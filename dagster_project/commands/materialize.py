@@ -8,6 +8,7 @@ import dagster as dg
 import typer
 
 from dagster_project import profiles
+from dagster_project.commands.alone import alone_in
 from dagster_project.commands.console import clear_errors, say, warn
 from dagster_project.instance import dagster_instance
 from dagster_project.jobs import factory
@@ -19,6 +20,7 @@ EXAMPLES = "'pool/lexical_survivors', '+pool/lexical_survivors' (with all it is 
 
 def materialize(
     selection: Annotated[str, typer.Argument(help=f"Assets, in Dagster's selection syntax: {EXAMPLES}.")],
+    debug: Annotated[bool, typer.Option("--debug", help="Show Dagster's log and tracebacks.")] = False,
 ) -> None:
     """Make the selected assets, in order, with the active profile's settings."""
     with clear_errors():
@@ -27,8 +29,8 @@ def materialize(
 
         keys = selected(defs, selection)
     say(f"profile {profile.name}: {', '.join(key.to_user_string() for key in keys)}")
-    with dagster_instance() as instance:
-        result = run(defs, keys, instance)
+    with clear_errors(), alone_in(profiles.home()), dagster_instance() as instance:
+        result = run(defs, keys, instance, log_level="DEBUG" if debug else "CRITICAL")
         made = register_run(instance, result.run_id, Registry(url=profiles.registry_url()))
     for artefact in made:
         say(f"made {artefact.key}, version {artefact.data_version}")

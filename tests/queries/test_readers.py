@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assets.queries.readers import Columns, Reading, read_logs, utc_times
+from assets.queries.readers import Columns, Reading, left_out, read_logs, utc_times
 
 ROWS = [
     {"text": "weather in Paris?", "time": "2026-06-01T08:00:00Z", "user": "ann"},
@@ -72,6 +72,26 @@ def test_a_folder_and_a_glob_name_all_files_in_it(tmp_path: Path) -> None:
     assert len(whole.rows) == 4 * len(ROWS)
     assert whole.files["source_file"].to_list() == sorted(f"june/{name}" for name in NAMES[:4])
     assert len(read_logs(str(tmp_path / "logs" / "**" / "*.gz"), COLUMNS).rows) == len(ROWS)
+
+
+def test_files_of_another_kind_in_a_folder_are_told(tmp_path: Path) -> None:
+    save(tmp_path / "a.jsonl")
+    for name in ("notes.txt", "b.csv.rar"):
+        (tmp_path / name).write_text("?")
+    assert [p.name for p in left_out(str(tmp_path))] == ["b.csv.rar", "notes.txt"]
+
+
+def test_line_ends_of_old_macs_are_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"text,time\rweather,2026-06-01\r")
+    with pytest.raises(ValueError, match=r"a\.csv ends its lines with CR only: convert it"):
+        read_logs(str(tmp_path / "a.csv"), Columns())
+
+
+def test_blank_lines_before_a_csv_header_are_none(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"\n \r\ntext,time\nweather in rome,2026-06-01\n")
+    reading = read_logs(str(tmp_path / "a.csv"), Columns())
+    assert reading.rows["text"].to_list() == ["weather in rome"]
+    assert reading.quarantine.is_empty()
 
 
 def test_bad_json_lines_are_kept_with_their_cause(tmp_path: Path) -> None:
