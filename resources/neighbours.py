@@ -30,10 +30,27 @@ class Within(NamedTuple):
 
 
 class Index:
-    """A growing set of unit vectors that can be searched exactly (flat inner product)."""
+    """A growing set of unit vectors: searched exactly (flat inner product), or cell by cell where it gets large."""
 
-    def __init__(self, dimensions: int) -> None:
-        self._flat = _on_fastest_device(_faiss().IndexFlatIP(dimensions))
+    def __init__(self, dimensions: int, *, cells_LD: NDArray[np.float32] | None = None, probes: int = 16) -> None:
+        """Make an empty index.
+
+        Args:
+            dimensions: of the vectors.
+            cells_LD: centres of the cells (`cells_of`); None searches everything.
+            probes: cells searched for each query, the nearest ones.
+        """
+        faiss = _faiss()
+        if cells_LD is None:
+            index = faiss.IndexFlatIP(dimensions)
+        else:
+            centres = faiss.IndexFlatIP(dimensions)
+            index = faiss.IndexIVFFlat(centres, dimensions, len(cells_LD), faiss.METRIC_INNER_PRODUCT)
+            index.train(checked(cells_LD))  # as many points as cells: the centres themselves
+            index.nprobe = min(probes, len(cells_LD))
+            centres.reset()
+            centres.add(checked(cells_LD))
+        self._flat = _on_fastest_device(index)
 
     def __len__(self) -> int:
         return int(self._flat.ntotal)
@@ -49,6 +66,17 @@ class Index:
             return Nearest(np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int64))
         similarity_QK, row_QK = self._flat.search(checked(vectors_QD), k)
         return Nearest(similarity_QK, row_QK)
+
+
+def cells_of(vectors_ND: NDArray[np.float32], count: int, *, seed: int = 0) -> NDArray[np.float32]:
+    """Centres of `count` cells: spherical k-means on rows drawn evenly from `vectors_ND`, shape (count, D)."""
+    faiss = _faiss()
+    dimensions, wanted = vectors_ND.shape[1], min(len(vectors_ND), 40 * count)
+    drawn = checked(vectors_ND[np.linspace(0, len(vectors_ND) - 1, wanted).astype(np.int64)])
+    means = faiss.Kmeans(dimensions, count, niter=6, spherical=True, seed=seed, min_points_per_centroid=1)
+    means.train(drawn)
+    centres_LD: NDArray[np.float32] = means.centroids
+    return centres_LD
 
 
 def within(stored_ND: NDArray[np.float32], vectors_QD: NDArray[np.float32], similarity: float) -> Within:

@@ -5,7 +5,8 @@ Between the Dagster assets and the algorithms: puts rows into keep order, asks t
 Shapes: N rows, D dimensions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from assets.pool.coverage import Certificate, certify
 from assets.pool.facts import as_read, facts_of, read_requests
 from assets.pool.geometric import central_picks, centred, core_set
 from assets.pool.lexical import Progress, lexical_survivors, silent
-from assets.pool.semantic import semantic_survivors
+from assets.pool.semantic import sampled_recall, semantic_survivors
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -30,6 +31,8 @@ class Layer(NamedTuple):
     """Sorted by query_id, support merged."""
     dropped: pl.DataFrame
     """query_id, layer, rule, survivor, similarity; sorted by query_id."""
+    measured: Mapping[str, float] = MappingProxyType({})
+    """What the layer found out about itself."""
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -40,6 +43,7 @@ class Layer(NamedTuple):
             "kept": len(self.kept),
             "dropped": len(self.dropped),
             "kept_share": len(self.kept) / max(1, rows),
+            **self.measured,
         }
 
 
@@ -79,8 +83,11 @@ def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, pol
     """
     ordered = keep_order(queries)
     told = read_requests(_told(ordered).to_list(), numbers=policy.numbers, names=policy.names)
-    survival = semantic_survivors(embed(told.words), buckets_of(ordered), told.facts, threshold)
-    return _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
+    vectors_ND, buckets = embed(told.words), buckets_of(ordered)
+    survival = semantic_survivors(vectors_ND, buckets, told.facts, threshold)
+    recall = sampled_recall(vectors_ND, buckets, told.facts, survival, threshold)
+    layer = _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
+    return layer._replace(measured={} if recall is None else {"recall_sampled": recall})
 
 
 class Selected(NamedTuple):

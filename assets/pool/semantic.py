@@ -2,7 +2,8 @@
 
 The keep rule of `assets.pool.survival` with cosine similarity of embeddings, exact: every row is searched among the
 rows kept before it. Kept rows go into a growing index a block at a time, so memory follows the kept rows and one block,
-however large a bucket is.
+however large a bucket is. In a group of more than `LARGE` rows the search visits only the cells nearest to a row (IVF):
+a row as similar as the threshold lies in one of them nearly always; `recall_of` measures how nearly.
 
 Source: the second level of the AMAP report's funnel; its threshold is not published, ours is measured (see the asset).
 
@@ -15,9 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.pool.survival import Survival
-from resources.neighbours import Index, checked
+from resources.neighbours import Index, cells_of, checked
 
 _BLOCK = 2048
+LARGE = 30_000
+"""Rows of one group from which on cells are searched instead of everything; ours."""
+_PROBES = 16
+_SAMPLE = 500
 
 
 def semantic_survivors(
@@ -50,6 +55,18 @@ def semantic_survivors(
     return Survival(survivor_N, similarity_N)
 
 
+def sampled_recall(
+    vectors_ND: NDArray[np.float32], buckets: Sequence[str], facts: Sequence[str], survival: Survival, threshold: float
+) -> float | None:
+    """`recall_of` on a seeded sample of the largest group, or None where every group was searched exactly."""
+    rows_R = max(_groups(buckets, facts), key=len, default=np.empty(0, np.int64))
+    if len(rows_R) <= LARGE:
+        return None
+    own = Survival(np.searchsorted(rows_R, survival.survivor_N[rows_R]), survival.similarity_N[rows_R])
+    rows_S = np.random.default_rng(0).choice(len(rows_R), _SAMPLE, replace=False)
+    return recall_of(vectors_ND[rows_R], own, rows_S, threshold)
+
+
 def _groups(buckets: Sequence[str], facts: Sequence[str]) -> list[NDArray[np.int64]]:
     """Row numbers, ascending, of every group of at least two rows that may be compared."""
     rows: dict[tuple[str, str], list[int]] = {}
@@ -65,7 +82,7 @@ def _claim(
     survivor_R = np.arange(len(rows_R))
     similarity_R = np.ones(len(rows_R), dtype=np.float32)
     kept: list[NDArray[np.int64]] = []
-    index = Index(vectors_ND.shape[1]) if len(rows_R) > _BLOCK else None
+    index = _index_for(vectors_ND, rows_R)
     for start in range(0, len(rows_R), _BLOCK):
         block_BD = vectors_ND[rows_R[start : start + _BLOCK]]
         best_B, found_B = _nearest_kept(block_BD, index, kept)
@@ -77,6 +94,36 @@ def _claim(
         if index is not None:
             index.add(block_BD[stays_B])
     return survivor_R, similarity_R
+
+
+def _index_for(vectors_ND: NDArray[np.float32], rows_R: NDArray[np.int64]) -> Index | None:
+    if len(rows_R) <= _BLOCK:
+        return None
+    if len(rows_R) <= LARGE:
+        return Index(vectors_ND.shape[1])
+    cells_LD = cells_of(vectors_ND[rows_R], round(2 * len(rows_R) ** 0.5))
+    return Index(vectors_ND.shape[1], cells_LD=cells_LD, probes=_PROBES)
+
+
+def recall_of(
+    vectors_ND: NDArray[np.float32], survival: Survival, rows_S: NDArray[np.int64], threshold: float
+) -> float:
+    """Of the sampled rows that brute force finds a kept row before for, the share that were dropped.
+
+    Args:
+        vectors_ND: unit vectors of one group in keep order.
+        survival: what the layer decided.
+        rows_S: the sample.
+        threshold: the layer's.
+    """
+    kept_N = survival.kept_N
+    due = found = 0
+    for row in rows_S.tolist():
+        before_K = np.flatnonzero(kept_N[:row])
+        if len(before_K) and float((vectors_ND[before_K] @ vectors_ND[row]).max()) >= threshold:
+            due += 1
+            found += not kept_N[row]
+    return found / due if due else 1.0
 
 
 def _nearest_kept(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assets.pool import semantic
 from assets.pool.facts import facts_of
-from assets.pool.semantic import semantic_survivors
+from assets.pool.semantic import recall_of, sampled_recall, semantic_survivors
 from assets.pool.survival import dropped_rows, kept_rows
 from resources.embedder import Embedder
 from tests.pool.builders import by_the_rule, queries, shuffled, unit_vectors
@@ -78,6 +78,38 @@ def test_memory_follows_the_kept_rows_when_one_bucket_holds_most() -> None:
     tracemalloc.stop()
     assert found.kept_N.sum() < 50 * 98
     assert peak < 150e6  # 40,000 x 40,000 similarities would be 6.4 GB
+
+
+def test_a_large_group_is_searched_by_cells_and_loses_next_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    centres = unit_vectors(3000, dimensions=32)
+    noisy = centres[rng.integers(0, 3000, 12_000)] + 0.06 * rng.normal(size=(12_000, 32)).astype(np.float32)
+    vectors = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
+    exact = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
+    original, semantic.LARGE = semantic.LARGE, 5_000
+    try:
+        by_cells = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
+        again = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
+        shown = sampled_recall(vectors, ["x"] * 12_000, [""] * 12_000, by_cells, 0.9)
+    finally:
+        semantic.LARGE = original
+    assert (by_cells.kept_N == exact.kept_N).mean() > 0.99
+    assert recall_of(vectors, by_cells, rng.choice(12_000, 800, replace=False), 0.9) > 0.99
+    assert recall_of(vectors, exact, rng.choice(12_000, 300, replace=False), 0.9) == 1.0
+    np.testing.assert_array_equal(by_cells.survivor_N, again.survivor_N)
+    assert shown is not None
+    assert shown > 0.99
+    assert sampled_recall(vectors, ["x"] * 12_000, [""] * 12_000, exact, 0.9) is None, "nothing was searched by cells"
+
+
+def test_a_bucket_of_identical_vectors_is_no_trouble_for_cells() -> None:
+    same = np.repeat(unit_vectors(1, dimensions=32), 6000, axis=0)
+    original, semantic.LARGE = semantic.LARGE, 5_000
+    try:
+        found = semantic_survivors(same, ["x"] * 6000, [""] * 6000, 0.9)
+    finally:
+        semantic.LARGE = original
+    assert found.kept_N.sum() == 1
 
 
 def test_bad_input_is_an_error_that_names_it() -> None:
