@@ -76,13 +76,36 @@ def write_log(corpora: Path, path: Path) -> None:
                     out.write(json.dumps({"text": text}, ensure_ascii=False).encode(encoding) + b"\n")
 
 
+def gold_intents(corpora: Path) -> dict[str, str]:
+    """CLINC's intent of each of its texts."""
+    parts = json.loads((corpora / "queries/clinc150/data_full.json").read_text(encoding="utf-8"))
+    return {text: intent for rows in parts.values() for text, intent in rows}
+
+
+def dropped_pairs(lake: Any, corpora: Path) -> dict[str, tuple[int, float]]:
+    """Per layer, the dropped rows whose intent and survivor's intent are known, and the share that differ; prints some."""
+    gold = gold_intents(corpora)
+    texts = dict(lake.read("queries/distinct_queries").select("query_id", "text").iter_rows())
+    found = {}
+    for layer in ("lexical", "semantic"):
+        gone = lake.read("pool/dropped_by_layer", layer).sort("query_id")
+        pairs = [
+            (texts[q], texts[s], sim) for q, s, sim in gone.select("query_id", "survivor", "similarity").iter_rows()
+        ]
+        known = [(gold[a], gold[b], a, b) for a, b, _ in pairs if a in gold and b in gold]
+        differ = [k for k in known if k[0] != k[1]]
+        found[layer] = (len(known), len(differ) / max(1, len(known)))
+        step = max(1, len(pairs) // 15)
+        for gone_text, kept_text, sim in pairs[::step][:15]:
+            print(f"  {layer} {sim:.3f}: {gone_text!r} for {kept_text!r}")
+        for one, other, a, b in differ[:5]:
+            print(f"  {layer}, intents differ: {a!r} ({one}) for {b!r} ({other})")
+    return found
+
+
 def irrelevance(lake: Any, corpora: Path) -> dict[str, float]:
     """Precision and recall of the irrelevance set against CLINC's intents; SNIPS rows have none and are left out."""
-    parts = json.loads((corpora / "queries/clinc150/data_full.json").read_text(encoding="utf-8"))
-    wanted: dict[str, bool] = {}
-    for rows in parts.values():
-        for text, intent in rows:
-            wanted[text] = intent not in IN_SCOPE
+    wanted = {text: intent not in IN_SCOPE for text, intent in gold_intents(corpora).items()}
     queries = lake.read("queries/distinct_queries").select("query_id", "text")
     labelled = lake.read("labels/query_labels").join(queries, on="query_id").select("text", "difficulty")
     known = [(wanted[t], d <= 0) for t, d in labelled.iter_rows() if t in wanted]
@@ -150,7 +173,14 @@ def main() -> None:
         row("quarantined rows", float(len(lake.read("queries/quarantine"))), "rows", command=COMMAND),
         row("distinct queries", float(len(lake.read("queries/distinct_queries"))), "rows", command=COMMAND),
         row("candidate pool", float(len(lake.read("pool/candidate_pool"))), "rows", command=COMMAND),
-        *(row(f"irrelevance {k} (CLINC)", float(v), "share", command=COMMAND) for k, v in caught.items()),
+        *(
+            row(f"irrelevance {k} (CLINC)", float(v), "rows" if k == "rows" else "share", command=COMMAND)
+            for k, v in caught.items()
+        ),
+        *(
+            row(f"{layer}: dropped pairs with another gold intent, of {n:,} known", share, "share", command=COMMAND)
+            for layer, (n, share) in dropped_pairs(lake, corpora).items()
+        ),
         *(row(f"real queries: {k}", float(v), "queries", command=COMMAND) for k, v in found.items()),
     ]
     if not args.quick:
