@@ -83,7 +83,7 @@ def gold_intents(corpora: Path) -> dict[str, str]:
 
 
 def dropped_pairs(lake: Any, corpora: Path) -> dict[str, tuple[int, float]]:
-    """Per layer, the dropped rows whose intent and survivor's intent are known, and the share that differ; prints some."""
+    """Per layer: dropped rows with a known intent on both sides, and the share of them that differ; prints some."""
     gold = gold_intents(corpora)
     texts = dict(lake.read("queries/distinct_queries").select("query_id", "text").iter_rows())
     found = {}
