@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from assets.pool.minhash import CROWD
+
 LATIN_N, CHINESE_N = 3, 2
 BITS = 21
-CROWD = 32
-"""Kept rows in one bucket beyond which it says little; ours."""
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -186,6 +186,30 @@ def similarity(left_L: NDArray[np.uint64], left: int, right_L: NDArray[np.uint64
         else:
             j += 1
     return common / (left + right - common)
+
+
+@njit(cache=True, nogil=True)
+def similarities(
+    left_C: NDArray[np.uint8],
+    left_starts_N: NDArray[np.int64],
+    left_P: NDArray[np.int64],
+    right_C: NDArray[np.uint8],
+    right_starts_N: NDArray[np.int64],
+    right_P: NDArray[np.int64],
+    least: float,
+) -> NDArray[np.float64]:
+    """Exact Jaccard similarity of pairs of texts, or 0 where it cannot reach `least`."""
+    longest = 0
+    for p in range(len(left_P)):
+        longest = max(longest, left_starts_N[left_P[p] + 1] - left_starts_N[left_P[p]])
+        longest = max(longest, right_starts_N[right_P[p] + 1] - right_starts_N[right_P[p]])
+    left_L, right_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
+    found_P = np.empty(len(left_P), dtype=np.float64)
+    for p in range(len(left_P)):
+        left = cut_set(left_C, left_starts_N[left_P[p]], left_starts_N[left_P[p] + 1], left_L)
+        right = cut_set(right_C, right_starts_N[right_P[p]], right_starts_N[right_P[p] + 1], right_L)
+        found_P[p] = similarity(left_L, left, right_L, right, least)
+    return found_P
 
 
 @njit(cache=True, nogil=True)

@@ -65,7 +65,7 @@ def lexical_survivors(
     if len(texts) == 0:
         return Survival(np.empty(0, np.int64), np.empty(0, np.float32))
     utf8 = utf8_of(texts)
-    group_N = _groups(utf8, facts, numbers=numbers)
+    group_N = groups_of(utf8, facts, numbers=numbers)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         found = _buckets(utf8, group_N, bands_for(threshold), pool, progress)
         return _claimed(utf8, group_N, found, threshold, pool, progress)
@@ -82,7 +82,7 @@ class _Buckets(NamedTuple):
     """First row of each row's component: rows of different components share no bucket."""
 
 
-def _groups(utf8: Utf8, facts: Sequence[str] | None, *, numbers: bool) -> NDArray[np.uint64]:
+def groups_of(utf8: Utf8, facts: Sequence[str] | None, *, numbers: bool) -> NDArray[np.uint64]:
     """One number per row; rows with different ones are never compared."""
     rows = len(utf8.starts_N) - 1
     if facts is not None:
@@ -115,6 +115,13 @@ def _buckets(
         progress("bands", min(first + _BANDS_AT_A_TIME, banding.bands), banding.bands)
     roots_of(root_N)
     return _Buckets(bucket_BN, taken, root_N)
+
+
+def band_keys(utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding) -> NDArray[np.uint64]:
+    """Keys of all bands, shape (B, N): rows with equal keys may be similar, and their facts agree."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        starts = range(0, banding.bands, _BANDS_AT_A_TIME)
+        return np.concatenate([_keys(utf8, group_N, banding, first, pool) for first in starts])
 
 
 def _keys(

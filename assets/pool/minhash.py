@@ -21,6 +21,8 @@ from assets.pool.shingles import number_of
 
 SEED = 1
 """datasketch's default seed."""
+CROWD = 32
+"""Rows in one bucket beyond which it says little about them; ours."""
 _WEYL = 0x9E3779B97F4A7C15
 
 

@@ -1,0 +1,250 @@
+"""The lexical layer day by day: a new day costs in proportion to that day, and the result is that of all days at once.
+
+Whether a row is kept depends on the kept rows before it (first seen, id) that are similar to it, and on nothing else.
+So new rows are decided in keep order, and a decision that changes (a row that arrives late takes the place of a later
+one) is carried on to the later rows similar to it, and no further. Band keys of every row lie in segments, one per day,
+sorted, so that who may be similar to a row is a search and not a scan.
+
+Crowds (see `assets.pool.kernels`) are counted over all rows here and over the kept rows before a row in a run over
+everything: of the pairs exactly at the threshold, at most .2% may be met in the one and not in the other.
+
+Shapes: N rows of a segment, B bands, Q rows asked about, P pairs.
+"""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from assets.pool.lexical import band_keys, groups_of
+from assets.pool.minhash import CROWD, Banding, Utf8, bands_for, utf8_of
+from assets.pool.survival import Survival
+from environments.seeds import stable_hash
+
+LAST = np.iinfo(np.int64).max
+"""When a row without a time was seen: after all others."""
+
+
+class Segment(NamedTuple):
+    """Rows that came together, with their band keys in order."""
+
+    ids: list[str]
+    seen_N: NDArray[np.int64]
+    """Microseconds since the epoch."""
+    utf8: Utf8
+    group_N: NDArray[np.uint64]
+    key_BN: NDArray[np.uint64]
+    """Sorted in each band."""
+    row_BN: NDArray[np.int32]
+    """Which row each key is of."""
+
+
+class Near(NamedTuple):
+    """Verified neighbours of some rows, by slot."""
+
+    of_P: NDArray[np.int64]
+    slot_P: NDArray[np.int64]
+    similarity_P: NDArray[np.float64]
+
+
+@dataclass
+class LexicalIndex:
+    """Every row so far, who stands for it, and where to look for rows like it.
+
+    A row's slot is its number in the order of arrival; nothing depends on it.
+    """
+
+    threshold: float
+    segments: list[Segment] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    survivor_S: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    """Slot of the survivor of each slot; its own where the row is kept."""
+    similarity_S: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
+
+    def __len__(self) -> int:
+        return len(self.survivor_S)
+
+    @property
+    def banding(self) -> Banding:
+        """How signatures are cut."""
+        return bands_for(self.threshold)
+
+    def add(
+        self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+    ) -> list[int]:
+        """Take in rows and decide them and whatever they change; returns the slots of older rows that changed.
+
+        Args:
+            ids: of the rows; none of them may be there already.
+            first_seen: when each was first seen; null comes last.
+            texts: normalised.
+            facts: keys of what must agree, or None for the numbers written in digits.
+
+        Raises:
+            ValueError: a text is empty, or lengths differ.
+        """
+        if not len(ids) == len(first_seen) == len(texts):
+            raise ValueError(f"rows need id, time and text each, got {len(ids)}, {len(first_seen)}, {len(texts)}")
+        if not len(ids):
+            return []
+        first = len(self)
+        self._append(ids, first_seen, texts, facts)
+        slots = np.arange(first, first + len(ids))
+        self.survivor_S = np.concatenate([self.survivor_S, np.full(len(slots), -1)])
+        self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
+        return sorted(slot for slot in self._decide(slots) if slot < first)
+
+    def survival(self, slots: NDArray[np.int64]) -> Survival:
+        """What was decided about all rows, as a run over them in the order of `slots` would say it."""
+        place_S = np.empty(len(self), dtype=np.int64)
+        place_S[slots] = np.arange(len(slots))
+        return Survival(place_S[self.survivor_S[slots]], self.similarity_S[slots])
+
+    def in_keep_order(self) -> NDArray[np.int64]:
+        """Every slot, by first seen, then id."""
+        frame = pl.DataFrame(
+            {"seen": np.concatenate([s.seen_N for s in self.segments]), "id": [i for s in self.segments for i in s.ids]}
+        )
+        return frame.with_row_index("slot").sort("seen", "id")["slot"].to_numpy().astype(np.int64)
+
+    def _append(self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None) -> None:
+        utf8 = utf8_of(texts)
+        group_N = hashed(facts) if facts is not None else groups_of(utf8, None, numbers=True)
+        key_BN = band_keys(utf8, group_N, self.banding)
+        row_BN = np.argsort(key_BN, axis=1).astype(np.int32)
+        seen_N = first_seen.cast(pl.Int64).fill_null(LAST).to_numpy()
+        self.offsets.append(sum(len(s.ids) for s in self.segments))
+        self.segments.append(
+            Segment(list(ids), seen_N, utf8, group_N, np.take_along_axis(key_BN, row_BN, axis=1), row_BN)
+        )
+
+    def _decide(self, slots: NDArray[np.int64]) -> set[int]:
+        """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""
+        known = _by_row(self._near(slots))
+        queue = [(*self._order(int(slot)), int(slot)) for slot in slots]
+        heapq.heapify(queue)
+        waiting, changed = {int(slot) for slot in slots}, set()
+        while queue:
+            seen, name, slot = heapq.heappop(queue)
+            waiting.discard(slot)
+            near = known.get(slot)
+            if near is None:
+                near = known[slot] = _by_row(self._near(np.array([slot]))).get(slot, [])
+            was_kept = self.survivor_S[slot] == slot
+            if self._settle(slot, (seen, name), near):
+                changed.add(slot)
+            if was_kept == (self.survivor_S[slot] == slot):  # for its later neighbours nothing changed
+                continue
+            for other, _ in near:
+                if other not in waiting and self._order(other) > (seen, name):
+                    waiting.add(other)
+                    heapq.heappush(queue, (*self._order(other), other))
+        return changed
+
+    def _settle(self, slot: int, order: tuple[int, str], near: Iterable[tuple[int, float]]) -> bool:
+        """Find the survivor of a row among its neighbours; whether it is another one than before."""
+        best, best_similarity = slot, 0.0
+        for other, similarity in near:
+            if self.survivor_S[other] != other or self._order(other) >= order:
+                continue
+            nearer = similarity > best_similarity or (
+                similarity == best_similarity and self._order(other) < self._order(best)
+            )
+            if nearer:
+                best, best_similarity = other, similarity
+        before = (self.survivor_S[slot], self.similarity_S[slot])
+        self.survivor_S[slot] = best
+        self.similarity_S[slot] = 1.0 if best == slot else best_similarity
+        return before != (self.survivor_S[slot], self.similarity_S[slot])
+
+    def _order(self, slot: int) -> tuple[int, str]:
+        number = self._segment_of(slot)
+        row = slot - self.offsets[number]
+        return int(self.segments[number].seen_N[row]), self.segments[number].ids[row]
+
+    def _segment_of(self, slot: int) -> int:
+        return int(np.searchsorted(self.offsets, slot, side="right")) - 1
+
+    def _near(self, slots: NDArray[np.int64]) -> Near:
+        """Every verified neighbour of some rows."""
+        pairs = list(self._candidates(slots))
+        if not pairs:
+            return Near(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+        both_P = np.unique(np.concatenate(pairs), axis=0)
+        both_P = both_P[both_P[:, 0] != both_P[:, 1]]
+        similarity_P = self._similarities(both_P)
+        enough = similarity_P >= self.threshold
+        return Near(both_P[enough, 0], both_P[enough, 1], similarity_P[enough])
+
+    def _candidates(self, slots: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Pairs (asked, other) that share a band key, band by band and segment by segment; crowds are passed over."""
+        key_BQ = self._keys_of(slots)
+        ranges = [[_range(segment, band, key_Q) for segment in self.segments] for band, key_Q in enumerate(key_BQ)]
+        total_BQ = np.array([sum(count_Q for _, count_Q in found) for found in ranges])
+        crowded_BQ = total_BQ > CROWD
+        crowded_BQ &= (~crowded_BQ).sum(axis=0) >= self.banding.enough(self.threshold)
+        for band, found in enumerate(ranges):
+            for offset, segment, (low_Q, count_Q) in zip(self.offsets, self.segments, found, strict=True):
+                asked_Q = np.where(crowded_BQ[band], 0, count_Q)
+                if total := int(asked_Q.sum()):
+                    at_P = np.repeat(low_Q - (np.cumsum(asked_Q) - asked_Q), asked_Q) + np.arange(total)
+                    yield np.stack([np.repeat(slots, asked_Q), offset + segment.row_BN[band][at_P]], axis=1)
+
+    def _keys_of(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Band keys of some rows, made again from their texts, shape (B, Q)."""
+        key_BQ = np.empty((self.banding.bands, len(slots)), dtype=np.uint64)
+        for number, mine_Q in self._by_segment(slots):
+            segment, rows_Q = self.segments[number], slots[mine_Q] - self.offsets[number]
+            key_BQ[:, mine_Q] = band_keys(_picked(segment.utf8, rows_Q), segment.group_N[rows_Q], self.banding)
+        return key_BQ
+
+    def _by_segment(self, slots: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Each segment that holds some of the slots, with their positions."""
+        number_Q = np.searchsorted(self.offsets, slots, side="right") - 1
+        for number in np.unique(number_Q):
+            yield int(number), np.flatnonzero(number_Q == number)
+
+    def _similarities(self, both_P: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Exact Jaccard similarity of pairs of slots, 0 where their facts differ or it cannot reach the threshold."""
+        from assets.pool.kernels import similarities
+
+        similarity_P = np.zeros(len(both_P), dtype=np.float64)
+        for left, mine_P in self._by_segment(both_P[:, 0]):
+            for right, within_P in self._by_segment(both_P[mine_P, 1]):
+                at_P = mine_P[within_P]
+                one, other = self.segments[left], self.segments[right]
+                left_P, right_P = both_P[at_P, 0] - self.offsets[left], both_P[at_P, 1] - self.offsets[right]
+                same = one.group_N[left_P] == other.group_N[right_P]
+                found_P = np.zeros(len(at_P), dtype=np.float64)
+                found_P[same] = similarities(*one.utf8, left_P[same], *other.utf8, right_P[same], self.threshold)
+                similarity_P[at_P] = found_P
+        return similarity_P
+
+
+def _range(segment: Segment, band: int, key_Q: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where the rows with each key begin in a segment's band, and how many there are."""
+    low_Q = np.searchsorted(segment.key_BN[band], key_Q, side="left")
+    return low_Q, np.searchsorted(segment.key_BN[band], key_Q, side="right") - low_Q
+
+
+def hashed(facts: Sequence[str]) -> NDArray[np.uint64]:
+    """One number per key, the same in every segment and process."""
+    return np.fromiter((stable_hash(key) for key in facts), dtype=np.uint64, count=len(facts))
+
+
+def _picked(utf8: Utf8, rows_Q: NDArray[np.int64]) -> Utf8:
+    """The texts of some rows, end to end."""
+    pieces = [utf8.bytes_C[utf8.starts_N[row] : utf8.starts_N[row + 1]] for row in rows_Q.tolist()]
+    return Utf8(np.concatenate(pieces), np.cumsum([0, *map(len, pieces)]).astype(np.int64))
+
+
+def _by_row(near: Near) -> dict[int, list[tuple[int, float]]]:
+    """Neighbours by the row they are of."""
+    found: dict[int, list[tuple[int, float]]] = {}
+    for of, slot, similarity in zip(near.of_P.tolist(), near.slot_P.tolist(), near.similarity_P.tolist(), strict=True):
+        found.setdefault(of, []).append((slot, similarity))
+    return found
