@@ -16,26 +16,26 @@ PACKAGES: Final = ("training", "environments")
 
 
 @cache
-def code_of(module: str) -> str:
-    """Hash of `module` (for example `training.sft`) and of what it imports from `training` and `environments`.
+def code_of(module: str, packages: tuple[str, ...] = PACKAGES) -> str:
+    """Hash of `module` (for example `training.sft`) and of what it imports from `packages`.
 
     Raises:
         FileNotFoundError: there is no such module.
     """
     seen: dict[str, str] = {}
-    _collect(module, seen)
+    _collect(module, packages, seen)
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(seen.items()))
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def _collect(module: str, seen: dict[str, str]) -> None:
+def _collect(module: str, packages: tuple[str, ...], seen: dict[str, str]) -> None:
     if module in seen:
         return
     tree = ast.parse(_file_of(module).read_text(encoding="utf-8"))
     seen[module] = ""
     for name in _imports(tree):
-        if name.partition(".")[0] in PACKAGES and _is_module(name):
-            _collect(name, seen)
+        if name.partition(".")[0] in packages and _is_module(name):
+            _collect(name, packages, seen)
     seen[module] = hashlib.blake2b(ast.dump(_without_docstrings(tree)).encode(), digest_size=8).hexdigest()
 
 

@@ -14,6 +14,8 @@ from resources.lake import Lake
 
 DROPPED = "pool/dropped_by_layer"
 """One partition per layer, written by the layer itself; `pool/dropped` has them all."""
+INDEX = "pool/lexical_index"
+"""What the lexical layer remembers of earlier days."""
 LAYERS = ("lexical", "labels", "semantic", "geometric")
 _COLUMNS = ("query_id", "normal", "context", "language", "first_seen")
 
@@ -64,7 +66,8 @@ def lexical_survivors(
 ) -> dg.MaterializeResult:
     """Distinct queries without near copies: MinHash LSH proposes, exact Jaccard similarity decides."""
     queries = lake.read("queries/distinct_queries").select(*_COLUMNS, "support")
-    layer = lexical_layer(queries, threshold=config.threshold, policy=Policy(config.keep_numbers, config.keep_names))
+    policy = Policy(config.keep_numbers, config.keep_names)
+    layer = lexical_layer(queries, lake.folder(INDEX), threshold=config.threshold, policy=policy)
     lake.write(DROPPED, layer.dropped, "lexical")
     context.log.info("%d queries: %d kept, %d near copies", len(queries), len(layer.kept), len(layer.dropped))
     figures = {"similarity of dropped": similarity_figure(layer.dropped, config.threshold)}

@@ -5,10 +5,20 @@ roles, day, modes, kind of place, amounts and every other number must agree befo
 that differ (FM 1506, FM 1507) keep both. Each half of the policy can be switched off.
 """
 
+import hashlib
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from assets.labels.constraints import Constraints, Reading, constraints_of, read
+
+
+@cache
+def rules_version() -> str:
+    """Hash of the lexicons that the rules read: other words may mean other facts."""
+    listed = sorted((f.name, f.read_bytes()) for f in files("assets.labels").iterdir() if f.name.endswith(".yaml"))
+    return hashlib.blake2b(repr(listed).encode(), digest_size=8).hexdigest()
 
 
 class Told(NamedTuple):

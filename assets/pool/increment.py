@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import band_keys, groups_of
+from assets.pool.lexical import band_keys, groups_of, lexical_survivors
 from assets.pool.minhash import CROWD, Banding, Utf8, bands_for, utf8_of
 from assets.pool.survival import Survival
 from environments.seeds import stable_hash
@@ -32,7 +32,7 @@ LAST = np.iinfo(np.int64).max
 class Segment(NamedTuple):
     """Rows that came together, with their band keys in order."""
 
-    ids: list[str]
+    ids: pl.Series
     seen_N: NDArray[np.int64]
     """Microseconds since the epoch."""
     utf8: Utf8
@@ -91,12 +91,30 @@ class LexicalIndex:
             raise ValueError(f"rows need id, time and text each, got {len(ids)}, {len(first_seen)}, {len(texts)}")
         if not len(ids):
             return []
+        if not len(self):
+            self.fill(ids, first_seen, texts, facts)
+            return []
         first = len(self)
         self._append(ids, first_seen, texts, facts)
         slots = np.arange(first, first + len(ids))
         self.survivor_S = np.concatenate([self.survivor_S, np.full(len(slots), -1)])
         self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
         return sorted(slot for slot in self._decide(slots) if slot < first)
+
+    def fill(self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None) -> None:
+        """Take in the first rows, all at once: what `add` would decide, without asking row by row.
+
+        Raises:
+            ValueError: there are rows already.
+        """
+        if len(self):
+            raise ValueError(f"the index holds {len(self)} rows already: add to it")
+        self._append(ids, first_seen, texts, facts)
+        order = self.in_keep_order()
+        chosen = [facts[slot] for slot in order.tolist()] if facts is not None else None
+        found = lexical_survivors(texts.gather(order), chosen, self.threshold)
+        self.survivor_S, self.similarity_S = np.empty(len(order), np.int64), np.empty(len(order), np.float32)
+        self.survivor_S[order], self.similarity_S[order] = order[found.survivor_N], found.similarity_N
 
     def survival(self, slots: NDArray[np.int64]) -> Survival:
         """What was decided about all rows, as a run over them in the order of `slots` would say it."""
@@ -107,7 +125,7 @@ class LexicalIndex:
     def in_keep_order(self) -> NDArray[np.int64]:
         """Every slot, by first seen, then id."""
         frame = pl.DataFrame(
-            {"seen": np.concatenate([s.seen_N for s in self.segments]), "id": [i for s in self.segments for i in s.ids]}
+            {"seen": np.concatenate([s.seen_N for s in self.segments]), "id": pl.concat([s.ids for s in self.segments])}
         )
         return frame.with_row_index("slot").sort("seen", "id")["slot"].to_numpy().astype(np.int64)
 
@@ -118,9 +136,9 @@ class LexicalIndex:
         row_BN = np.argsort(key_BN, axis=1).astype(np.int32)
         seen_N = first_seen.cast(pl.Int64).fill_null(LAST).to_numpy()
         self.offsets.append(sum(len(s.ids) for s in self.segments))
-        self.segments.append(
-            Segment(list(ids), seen_N, utf8, group_N, np.take_along_axis(key_BN, row_BN, axis=1), row_BN)
-        )
+        named = pl.Series("id", ids, dtype=pl.String)
+        sorted_BN = np.take_along_axis(key_BN, row_BN, axis=1)
+        self.segments.append(Segment(named, seen_N, utf8, group_N, sorted_BN, row_BN))
 
     def _decide(self, slots: NDArray[np.int64]) -> set[int]:
         """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""

@@ -6,6 +6,7 @@ Shapes: N rows, D dimensions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,13 +15,18 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assets.pool.coverage import Certificate, certify
-from assets.pool.facts import as_read, facts_of, read_requests
+from assets.pool.facts import as_read, facts_of, read_requests, rules_version
 from assets.pool.geometric import central_picks, centred, core_set
-from assets.pool.lexical import Progress, lexical_survivors, silent
+from assets.pool.increment import LAST, LexicalIndex
+from assets.pool.index_store import open_index, save_index
+from assets.pool.lexical import Progress, silent
 from assets.pool.semantic import sampled_recall, semantic_survivors
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
+from training.code import code_of
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
+_MOST_NEW = 0.5
+"""Share of new rows beyond which all are decided at once, which is faster."""
 NEAR_COPY, SAME_MEANING, COVERED, IRRELEVANT = "near_copy", "same_meaning", "covered", "irrelevant"
 
 
@@ -56,20 +62,52 @@ class Policy(NamedTuple):
     """Cities, days, modes and other slots that differ keep both."""
 
 
-def lexical_layer(queries: pl.DataFrame, *, threshold: float, policy: Policy, progress: Progress = silent) -> Layer:
-    """Drop near copies in letters.
+def lexical_layer(
+    queries: pl.DataFrame, folder: Path | None = None, *, threshold: float, policy: Policy, progress: Progress = silent
+) -> Layer:
+    """Drop near copies in letters; rows that were decided before are not decided again.
 
     Args:
         queries: query_id, normal, context, support, first_seen.
+        folder: of the index that remembers earlier rows; None remembers nothing.
         threshold: Jaccard similarity of character n-grams at which a row is a copy.
         policy: what keeps both; without names only digits are looked at, which costs next to nothing.
         progress: told what is being done, and how far it is.
     """
-    ordered = keep_order(queries)
-    told = _told(ordered)
-    facts = facts_of(told.to_list(), numbers=policy.numbers) if policy.names else None
-    survival = lexical_survivors(told, facts, threshold, numbers=policy.numbers, progress=progress)
-    return _layer(ordered, survival, layer="lexical", rule=NEAR_COPY)
+    key = f"{threshold} {policy} {code_of(__name__, ('assets',))} {rules_version()}"
+    index = open_index(folder, key, threshold) if folder is not None else LexicalIndex(threshold)
+    fresh = _fresh(queries, index)
+    if fresh is None:
+        index, fresh = LexicalIndex(threshold), queries
+    known = len(index)
+    if len(fresh):
+        told = _told(fresh)
+        facts = facts_of(told.to_list(), numbers=policy.numbers) if policy.names else None
+        facts = [""] * len(fresh) if facts is None and not policy.numbers else facts
+        index.add(fresh["query_id"].to_list(), fresh["first_seen"], told, facts)
+        if folder is not None:
+            save_index(folder, key, index, [told])
+    order, ordered = index.in_keep_order(), keep_order(queries)
+    layer = _layer(ordered, index.survival(order), layer="lexical", rule=NEAR_COPY)
+    progress("rows decided", len(fresh), len(fresh))
+    return layer._replace(measured={"decided_before": known, "decided_now": len(fresh)})
+
+
+def _fresh(queries: pl.DataFrame, index: LexicalIndex) -> pl.DataFrame | None:
+    """The rows that the index does not know, or None where it knows others or at other times, or where most are new."""
+    if not len(index):
+        return None
+    known = pl.DataFrame(
+        {
+            "query_id": pl.concat([s.ids for s in index.segments]),
+            "known": np.concatenate([s.seen_N for s in index.segments]),
+        }
+    )
+    now = queries.with_columns(now=pl.col("first_seen").cast(pl.Int64).fill_null(LAST))
+    both = now.join(known, on="query_id", how="left")
+    fresh = both.filter(pl.col("known").is_null())
+    same = len(both) - len(fresh) == len(known) and both.filter(pl.col("known") != pl.col("now")).is_empty()
+    return fresh.drop("known", "now") if same and len(fresh) <= _MOST_NEW * len(known) else None
 
 
 def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, policy: Policy) -> Layer:

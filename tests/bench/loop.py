@@ -110,10 +110,11 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
         seed=100 + seed, batch=512, progress=lambda *_: None,
     )  # fmt: skip
     rows = line.lake.write("bench/more_sft", found.trajectories)
-    steps, rate, before = 60, None, children_s()
-    for part in ("rate", "arm"):
+
+    def trained(name: str, steps: int) -> float:
+        """CPU seconds of one run of so many steps."""
         run = SftRun(
-            output=folder / part,
+            output=folder / name,
             trajectories=rows,
             init=str(parent.model),
             steps=steps,
@@ -121,12 +122,18 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
             decay=ARM_DECAY,
             seed=seed,
         )
-        started = children_s()
-        subprocess.run([sys.executable, "-m", "training.sft", str(run.write(folder / f"{part}.toml"))], check=True)
-        if rate is None:
-            rate = (children_s() - started) / steps
-            steps, before = max(60, round(cpu_s / rate)), children_s()
-    return folder / "arm" / MODEL, read_manifest(folder / "arm" / MODEL)["version"], children_s() - before
+        before = children_s()
+        subprocess.run([sys.executable, "-m", "training.sft", str(run.write(folder / f"{name}.toml"))], check=True)
+        return children_s() - before
+
+    shutil.rmtree(folder / "few", ignore_errors=True)
+    shutil.rmtree(folder / "some", ignore_errors=True)
+    few, some = trained("few", 10), trained("some", 90)  # a process costs something before its first step
+    rate = (some - few) / 80
+    steps = max(60, round((cpu_s - few) / rate) + 10)
+    cost = trained(f"arm-{steps}", steps)
+    model = folder / f"arm-{steps}" / MODEL
+    return model, read_manifest(model)["version"], cost
 
 
 def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
@@ -190,9 +197,11 @@ def one_seed(home: Path, folder: Path, seed: int, *, arm: bool, settings: dict[s
     from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
 
     folder.mkdir(parents=True, exist_ok=True)
-    line = Line(home, folder, seed)
-    spent = line.run(settings)
-    pl.DataFrame({"asset": list(spent), "cpu_s": list(spent.values())}).write_parquet(folder / "cpu.parquet")
+    line, costs = Line(home, folder, seed), folder / "cpu.parquet"
+    if not costs.exists():
+        spent = line.run(settings)
+        pl.DataFrame({"asset": list(spent), "cpu_s": list(spent.values())}).write_parquet(costs)
+    spent = dict(pl.read_parquet(costs).iter_rows())
     if not arm:
         return
     model, version, cost = more_sft(line, spent["policy/rl_policy"], seed)

@@ -1,7 +1,9 @@
 """The lexical layer day by day equals the lexical layer over all days, row for row, whatever arrives when."""
 
+import json
 import random
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.pool import index_store
 from assets.pool.increment import LexicalIndex
+from assets.pool.layers import Policy, lexical_layer
 from assets.pool.lexical import lexical_survivors
 from assets.pool.survival import keep_order
 from tests.pool.builders import EPOCH, queries
@@ -36,7 +40,7 @@ def day_by_day(
 
 
 def decided(index: LexicalIndex) -> dict[str, tuple[str, float]]:
-    names = [name for segment in index.segments for name in segment.ids]
+    names = [name for segment in index.segments for name in segment.ids.to_list()]
     return {
         name: (names[survivor], round(float(similarity), 6))
         for name, survivor, similarity in zip(names, index.survivor_S, index.similarity_S, strict=True)
@@ -110,3 +114,59 @@ def test_two_thousand_rows_over_twenty_days() -> None:
     expected = at_once(rows, 0.85)
     assert sum(kept[0] != name for name, kept in expected.items()) > 200
     assert decided(index) == expected
+
+
+def rows_of(texts: list[str], days: list[int]) -> pl.DataFrame:
+    return seen_on(texts, days).with_columns(context=pl.lit(None, dtype=pl.String))
+
+
+DAY_ONE = ["weather in rome tomorrow", "best museum in oslo", "weather in rome tomorrow!", "flight 12 to lyon"]
+DAY_TWO = [*DAY_ONE, "weather in rome tomorrow?", "the best museum in oslo", "flight 13 to lyon"]
+
+
+def test_the_layer_remembers_what_it_decided_and_decides_only_what_is_new(tmp_path: Path) -> None:
+    first, both = rows_of(DAY_ONE, [0] * 4), rows_of(DAY_TWO, [0] * 4 + [1] * 3)
+    layer = lexical_layer(first, tmp_path, threshold=0.7, policy=Policy())
+    assert layer.numbers["decided_now"] == 4
+    again = lexical_layer(first, tmp_path, threshold=0.7, policy=Policy())
+    assert (again.numbers["decided_before"], again.numbers["decided_now"]) == (4, 0)
+    assert again.kept.equals(layer.kept)
+    more = lexical_layer(both[:5], tmp_path, threshold=0.7, policy=Policy())
+    assert (more.numbers["decided_before"], more.numbers["decided_now"]) == (4, 1)
+    grown = lexical_layer(both[:6], tmp_path, threshold=0.7, policy=Policy())
+    whole = lexical_layer(both[:6], threshold=0.7, policy=Policy())
+    assert grown.numbers["decided_now"] == 1
+    assert grown.kept.equals(whole.kept)
+    assert grown.dropped.equals(whole.dropped)
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(names=False), Policy(numbers=False, names=False)])
+def test_another_setting_another_log_or_another_time_starts_anew(tmp_path: Path, policy: Policy) -> None:
+    first = rows_of(DAY_ONE, [0] * 4)
+    lexical_layer(first, tmp_path, threshold=0.8, policy=Policy(numbers=False))
+    for rows in (first, first[:3], rows_of(DAY_ONE, [1, 0, 0, 0])):
+        found = lexical_layer(rows, tmp_path, threshold=0.7, policy=policy)
+        assert found.numbers["decided_now"] == len(rows)
+        expected = lexical_layer(rows, threshold=0.7, policy=policy)
+        assert found.kept.equals(expected.kept)
+        assert found.dropped.equals(expected.dropped)
+
+
+def test_killed_before_the_manifest_the_index_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, both = rows_of(DAY_ONE, [0] * 4), rows_of(DAY_TWO, [0] * 4 + [1] * 3)
+    lexical_layer(first, tmp_path, threshold=0.7, policy=Policy())
+    before = (tmp_path / "manifest.json").read_text()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index_store, "replace_durably", killed)
+        with pytest.raises(KeyboardInterrupt):
+            lexical_layer(both[:5], tmp_path, threshold=0.7, policy=Policy())
+    assert (tmp_path / "manifest.json").read_text() == before
+    found = lexical_layer(both[:5], tmp_path, threshold=0.7, policy=Policy())
+    assert found.numbers["decided_now"] == 1
+    assert found.kept.equals(lexical_layer(both[:5], threshold=0.7, policy=Policy()).kept)
+    listed = json.loads((tmp_path / "manifest.json").read_text())
+    assert {p.name for p in tmp_path.iterdir()} == {"manifest.json", listed["state"], *listed["segments"]}
