@@ -105,6 +105,7 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
     tasks = [t for t in every if t.task_id not in used] or every
     pool, budgets = WorldPool(world_maker("atlas")), {t.task_id: 8 for t in tasks}
     folder = line.folder / "more_sft"
+    shutil.rmtree(folder, ignore_errors=True)
     found = synthesise(
         tasks, budgets, NoisyTeacher(), pool, OutcomeVerifier(), folder / "teacher",
         seed=100 + seed, batch=512, progress=lambda *_: None,
@@ -126,8 +127,6 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
         subprocess.run([sys.executable, "-m", "training.sft", str(run.write(folder / f"{name}.toml"))], check=True)
         return children_s() - before
 
-    shutil.rmtree(folder / "few", ignore_errors=True)
-    shutil.rmtree(folder / "some", ignore_errors=True)
     few, some = trained("few", 10), trained("some", 90)  # a process costs something before its first step
     rate = (some - few) / 80
     steps = max(60, round((cpu_s - few) / rate) + 10)
