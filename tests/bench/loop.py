@@ -1,6 +1,6 @@
 """Does the loop give a better policy? Three policies on hidden tasks over several seeds, beside equal-compute SFT.
 
-    LOOPWRIGHT_HOME=... python tests/bench/loop.py [--seeds 3 4 5]
+    LOOPWRIGHT_HOME=... python tests/bench/loop.py [--seeds 4 5 6]
 
 Needs a home in which the factory has run once: its admitted tasks are the training data of every seed. Each seed gets a
 lake and registry of its own, in which the same assets are materialized with that seed; the arm `more_sft` goes on with
@@ -174,7 +174,7 @@ def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
 def main() -> None:
     """Run the seeds and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="*", default=[3, 4, 5])
+    parser.add_argument("--seeds", type=int, nargs="*", default=[4, 5, 6])
     parser.add_argument("--home", type=Path, default=Path(os.environ.get("LOOPWRIGHT_HOME", ".loopwright")))
     parser.add_argument("--arm", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--quick", action="store_true", default=bool(os.environ.get("QUICK")))
