@@ -212,6 +212,33 @@ def lexical(sizes: list[int], folder: Path) -> list[Row]:
     return rows
 
 
+def child_day(rows: Path, share: float) -> None:
+    """Decide all rows but the last `share`, then those; prints the seconds of both."""
+    from assets.pool.increment import LexicalIndex
+
+    frame = pl.read_parquet(rows).with_row_index("at")
+    cut = round(len(frame) * (1 - share))
+    warm, index = LexicalIndex(THRESHOLD), LexicalIndex(THRESHOLD)
+    took = []
+    for onto, part in ((warm, frame[:1000]), (warm, frame[1000:1100]), (index, frame[:cut]), (index, frame[cut:])):
+        started = time.process_time()
+        onto.add(part["at"].cast(pl.String).to_list(), part["at"].cast(pl.Int64), part["text"], None)
+        took.append(time.process_time() - started)
+    print(json.dumps({"all_s": took[2], "day_s": took[3]}))
+
+
+def one_day(count: int, folder: Path) -> list[Row]:
+    """What one more day costs that brings 1% of the rows."""
+    file = folder / f"{count}.parquet"
+    if not file.exists():
+        distinct_rows(count).write_parquet(file)
+    took = run_child("day", str(file), "0.01", "day")
+    return [
+        row(f"lexical, 1% new rows on {count:,}: time", took["day_s"], "cpu-s", command=COMMAND, peer="all rows before",
+            peer_value=took["all_s"], aim="< 0.05 x", holds=took["day_s"] < 0.05 * took["all_s"]),
+    ]  # fmt: skip
+
+
 def geometric(count: int, size: int, folder: Path) -> list[Row]:
     """Core sets: batches with an exact horizon against greedy by the book."""
     from resources.embedder import Embedder
@@ -231,8 +258,13 @@ def geometric(count: int, size: int, folder: Path) -> list[Row]:
 def main() -> None:
     """Run what is asked for and write the rows."""
     if sys.argv[1:2] == ["--child"]:
-        name, file, last, *greedy = sys.argv[2:]
-        child_greedy(name, Path(file), int(last)) if greedy else child(name, Path(file), Path(last))
+        name, file, last, *kind = sys.argv[2:]
+        if kind == ["day"]:
+            child_day(Path(file), float(last))
+        elif kind == ["greedy"]:
+            child_greedy(name, Path(file), int(last))
+        else:
+            child(name, Path(file), Path(last))
         return
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=int, nargs="*", default=[200_000, 1_000_000])
@@ -241,6 +273,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         rows = lexical([20_000] if args.quick else args.sizes, folder)
+        rows += one_day(20_000 if args.quick else max(args.sizes), folder)
         rows += geometric(5_000, 500, folder) if args.quick else geometric(20_000, 2_000, folder)
     publish("funnel-quick" if args.quick else "funnel", rows)
 
