@@ -68,10 +68,8 @@ class LexicalIndex:
     def __len__(self) -> int:
         return len(self.survivor_S)
 
-    @property
-    def banding(self) -> Banding:
-        """How signatures are cut."""
-        return bands_for(self.threshold)
+    def __post_init__(self) -> None:
+        self.banding: Banding = bands_for(self.threshold)
 
     def add(
         self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
@@ -142,7 +140,8 @@ class LexicalIndex:
 
     def _decide(self, slots: NDArray[np.int64]) -> set[int]:
         """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""
-        known = _by_row(self._near(slots))
+        known: dict[int, list[tuple[int, float]]] = {int(slot): [] for slot in slots}
+        known |= _by_row(self._near(slots))
         queue = [(*self._order(int(slot)), int(slot)) for slot in slots]
         heapq.heapify(queue)
         waiting, changed = {int(slot) for slot in slots}, set()
@@ -184,6 +183,11 @@ class LexicalIndex:
         row = slot - self.offsets[number]
         return int(self.segments[number].seen_N[row]), self.segments[number].ids[row]
 
+    @property
+    def _rows(self) -> int:
+        """Rows taken in, decided or not."""
+        return self.offsets[-1] + len(self.segments[-1].ids)
+
     def _segment_of(self, slot: int) -> int:
         return int(np.searchsorted(self.offsets, slot, side="right")) - 1
 
@@ -192,14 +196,15 @@ class LexicalIndex:
         pairs = list(self._candidates(slots))
         if not pairs:
             return Near(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
-        both_P = np.unique(np.concatenate(pairs), axis=0)
+        pair_P = np.unique(np.concatenate(pairs))
+        both_P = np.stack(np.divmod(pair_P, self._rows), axis=1)
         both_P = both_P[both_P[:, 0] != both_P[:, 1]]
         similarity_P = self._similarities(both_P)
         enough = similarity_P >= self.threshold
         return Near(both_P[enough, 0], both_P[enough, 1], similarity_P[enough])
 
     def _candidates(self, slots: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Pairs (asked, other) that share a band key, band by band and segment by segment; crowds are passed over."""
+        """Pairs (asked x rows + other) that share a band key, band by band and segment by segment, less the crowds."""
         key_BQ = self._keys_of(slots)
         ranges = [[_range(segment, band, key_Q) for segment in self.segments] for band, key_Q in enumerate(key_BQ)]
         total_BQ = np.array([sum(count_Q for _, count_Q in found) for found in ranges])
@@ -210,7 +215,7 @@ class LexicalIndex:
                 asked_Q = np.where(crowded_BQ[band], 0, count_Q)
                 if total := int(asked_Q.sum()):
                     at_P = np.repeat(low_Q - (np.cumsum(asked_Q) - asked_Q), asked_Q) + np.arange(total)
-                    yield np.stack([np.repeat(slots, asked_Q), offset + segment.row_BN[band][at_P]], axis=1)
+                    yield np.repeat(slots * self._rows, asked_Q) + offset + segment.row_BN[band][at_P]
 
     def _keys_of(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Band keys of some rows, made again from their texts, shape (B, Q)."""
