@@ -7,7 +7,7 @@ that differ (FM 1506, FM 1507) keep both. Each half of the policy can be switche
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -41,10 +41,27 @@ def read_requests(texts: Sequence[str], *, numbers: bool = True, names: bool = T
     """
     told = Told([], [])
     for text in texts:
-        reading = read(text)
-        told.facts.append(_key(reading, numbers=numbers, names=names))
-        told.words.append(" ".join(reading.words.folded) or text)
+        found = _read_once(text)
+        parts = [*(found.slots if names else ()), *(found.numbers if numbers else ())]
+        told.facts.append("\x1f".join(parts))
+        told.words.append(found.words)
     return told
+
+
+class _Found(NamedTuple):
+    """What the layers want to know of one request."""
+
+    slots: tuple[str, ...]
+    numbers: tuple[str, ...]
+    words: str
+
+
+@lru_cache(maxsize=1 << 18)
+def _read_once(text: str) -> _Found:
+    """Reading a request costs more than all else that the layers do with it, and each layer of a process asks again."""
+    reading = read(text)
+    slots = tuple(_slots(constraints_of(reading)))
+    return _Found(slots, ("#", *_loose_numbers(reading)), " ".join(reading.words.folded) or text)
 
 
 def facts_of(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> list[str]:
@@ -55,13 +72,6 @@ def facts_of(texts: Sequence[str], *, numbers: bool = True, names: bool = True) 
 def as_read(texts: Sequence[str]) -> list[str]:
     """The words of each text; see `read_requests`."""
     return read_requests(texts, numbers=False, names=False).words
-
-
-def _key(reading: Reading, *, numbers: bool, names: bool) -> str:
-    parts = _slots(constraints_of(reading)) if names else []
-    if numbers:
-        parts += ["#", *_loose_numbers(reading)]
-    return "\x1f".join(parts)
 
 
 def _slots(found: Constraints) -> list[str]:
