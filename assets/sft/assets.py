@@ -73,7 +73,8 @@ def seed_policy(
     """The policy after SFT on the warm-up trajectories."""
     settings = config.model_dump()
     output = run_folder(lake, SEED, MODULE, settings, {"trajectories": lake.version("trajectories/seed_trajectories")})
-    run = SftRun(output=output, trajectories=lake.path("trajectories/seed_trajectories"), **settings)
+    rows = lake.path("trajectories/seed_trajectories")
+    run = SftRun(output=output, trajectories=rows, threads=trainer.threads, **settings)
     return _train(context, lake, trainer, registry, SEED, run)
 
 
@@ -96,7 +97,8 @@ def boundary_policy(
     mixture = lake.write("sft/boundary_mixture", with_replay(fresh, replayed, config.replay, config.seed))
     versions = {"trajectories": lake.version("sft/boundary_mixture"), "parent": parent.version}
     output = run_folder(lake, BOUNDARY, MODULE, settings, versions)
-    run = SftRun(output=output, trajectories=Path(mixture), init=str(parent.model), **settings)
+    init = str(parent.model)
+    run = SftRun(output=output, trajectories=Path(mixture), init=init, threads=trainer.threads, **settings)
     return _train(context, lake, trainer, registry, BOUNDARY, run)
 
 
