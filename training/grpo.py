@@ -241,7 +241,7 @@ def _settings(run: GrpoRun) -> GRPOConfig:
 
 def _settings_of(run: GrpoRun) -> dict[str, Any]:
     """What decides the weights, beside tasks and parent."""
-    return run.model_dump(mode="json", exclude={"output", "tasks", "threads", "save_every", "init"})
+    return run.model_dump(mode="json", exclude={"output", "tasks", "save_every", "init"})
 
 
 def _publish(

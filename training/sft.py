@@ -225,7 +225,7 @@ def _settings(run: SftRun) -> SFTConfig:
 
 def _settings_of(run: SftRun) -> dict[str, Any]:
     """What decides the weights, beside rows and parent."""
-    return run.model_dump(mode="json", exclude={"output", "trajectories", "threads", "save_every", "init"})
+    return run.model_dump(mode="json", exclude={"output", "trajectories", "save_every", "init"})
 
 
 def _parent_of(run: SftRun) -> str:

@@ -59,10 +59,10 @@ def rl_policy(
     parent = read_checkpoint(lake, "sft/boundary_policy")
     tasks = tasks_of(lake.read("tasks/admitted_tasks"))
     lake.write(QUEUE, rl_queue(frontier_frame(tasks, lake.read("frontier/boundary_probes")), tasks))
-    settings = config.model_dump()
-    output = run_folder(lake, TABLE, MODULE, settings, {"queue": lake.version(QUEUE), "parent": parent.version})
+    trained = {**config.model_dump(), "threads": trainer.threads}
+    output = run_folder(lake, TABLE, MODULE, trained, {"queue": lake.version(QUEUE), "parent": parent.version})
     init = str(parent.model)
-    run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=init, threads=trainer.threads, **settings)
+    run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=init, **trained)
     ended = start(context, trainer, MODULE, run)
     frame = checkpoint_frame(lake, ended.output)
     lake.write(TABLE, frame)

@@ -71,10 +71,10 @@ def seed_policy(
     context: dg.AssetExecutionContext, config: SeedPolicyConfig, lake: Lake, trainer: Trainer, registry: Registry
 ) -> dg.MaterializeResult:
     """The policy after SFT on the warm-up trajectories."""
-    settings = config.model_dump()
-    output = run_folder(lake, SEED, MODULE, settings, {"trajectories": lake.version("trajectories/seed_trajectories")})
+    trained = {**config.model_dump(), "threads": trainer.threads}  # another number of threads sums in another order
+    output = run_folder(lake, SEED, MODULE, trained, {"trajectories": lake.version("trajectories/seed_trajectories")})
     rows = lake.path("trajectories/seed_trajectories")
-    run = SftRun(output=output, trajectories=rows, threads=trainer.threads, **settings)
+    run = SftRun(output=output, trajectories=rows, **trained)
     return _train(context, lake, trainer, registry, SEED, run)
 
 
@@ -92,13 +92,13 @@ def boundary_policy(
 ) -> dg.MaterializeResult:
     """The seed policy after SFT on adaptive trajectories, mixed with replay of the seed's."""
     parent = read_checkpoint(lake, SEED)
-    settings = config.model_dump(exclude={"replay"})
+    trained = {**config.model_dump(exclude={"replay"}), "threads": trainer.threads}
     fresh, replayed = lake.read("trajectories/adaptive_trajectories"), lake.read("trajectories/seed_trajectories")
     mixture = lake.write("sft/boundary_mixture", with_replay(fresh, replayed, config.replay, config.seed))
     versions = {"trajectories": lake.version("sft/boundary_mixture"), "parent": parent.version}
-    output = run_folder(lake, BOUNDARY, MODULE, settings, versions)
+    output = run_folder(lake, BOUNDARY, MODULE, trained, versions)
     init = str(parent.model)
-    run = SftRun(output=output, trajectories=Path(mixture), init=init, threads=trainer.threads, **settings)
+    run = SftRun(output=output, trajectories=Path(mixture), init=init, **trained)
     return _train(context, lake, trainer, registry, BOUNDARY, run)
 
 
