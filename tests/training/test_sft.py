@@ -68,7 +68,7 @@ def test_the_manifest_holds_version_parent_and_digest_of_what_was_consumed(train
     assert (manifest["kind"], manifest["parent"]) == ("sft", "scratch")
     assert manifest["consumed"] == consumed.digest
     assert manifest["settings"]["steps"] == STEPS
-    assert not {"output", "trajectories", "threads", "save_every", "init"} & manifest["settings"].keys()
+    assert not {"output", "trajectories", "save_every", "init"} & manifest["settings"].keys()
 
 
 @pytest.mark.slow
