@@ -1,10 +1,8 @@
 """The inner loops of the lexical layer, compiled: they walk UTF-8 bytes and build no Python string.
 
-They hold no lock, so that threads run them side by side. Imported only by the functions that run them: numba takes a
-moment to load, and the definitions do not need it.
+They hold no lock, so that threads run side by side. numba is slow to load: import this only where it runs.
 
-Shapes: C bytes of all texts, N texts, L characters of the longest text, P permutations, B bands of one pass, A rows
-that share a bucket with another.
+Shapes: C bytes, N texts, L characters of the longest, P permutations, B bands, A rows that share a bucket.
 """
 
 import numpy as np
@@ -12,14 +10,19 @@ from numba import njit
 from numpy.typing import NDArray
 
 from assets.pool.minhash import CROWD
+from assets.pool.shingles import BITS, CHINESE_N, LATIN_N
 
-LATIN_N, CHINESE_N = 3, 2
-BITS = 21
+U8 = NDArray[np.uint8]
+U32 = NDArray[np.uint32]
+U64 = NDArray[np.uint64]
+I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
+F32 = NDArray[np.float32]
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
-def cut(bytes_C: NDArray[np.uint8], begin: int, end: int, grams_L: NDArray[np.uint64]) -> int:
+def cut(bytes_C: U8, begin: int, end: int, grams_L: U64) -> int:
     """Write the n-grams of one text to `grams_L`, in order, repeats included; returns how many.
 
     A text of which a third is Chinese, Japanese or Korean is cut into 2-grams, any other into 3-grams; one shorter
@@ -55,7 +58,7 @@ def cut(bytes_C: NDArray[np.uint8], begin: int, end: int, grams_L: NDArray[np.ui
 
 
 @njit(cache=True, nogil=True)
-def cut_set(bytes_C: NDArray[np.uint8], begin: int, end: int, grams_L: NDArray[np.uint64]) -> int:
+def cut_set(bytes_C: U8, begin: int, end: int, grams_L: U64) -> int:
     """Write the distinct n-grams of one text to `grams_L`, ascending; returns how many."""
     grams = cut(bytes_C, begin, end, grams_L)
     if grams > 96:
@@ -77,13 +80,7 @@ def cut_set(bytes_C: NDArray[np.uint8], begin: int, end: int, grams_L: NDArray[n
 
 @njit(cache=True, nogil=True)
 def sign(
-    bytes_C: NDArray[np.uint8],
-    starts_N: NDArray[np.int64],
-    rows: tuple[int, int],
-    a_P: NDArray[np.uint32],
-    b_P: NDArray[np.uint32],
-    longest: int,
-    signature_NP: NDArray[np.uint32],
+    bytes_C: U8, starts_N: I64, rows: tuple[int, int], a_P: U32, b_P: U32, longest: int, signature_NP: U32
 ) -> None:
     """MinHash signatures of the texts of `rows` (first, past the last), row 0 of the result being the first."""
     grams_L = np.empty(longest + 1, dtype=np.uint64)
@@ -91,8 +88,7 @@ def sign(
         signature_P = signature_NP[row - rows[0]]
         signature_P[:] = np.uint32(0xFFFFFFFF)
         for g in range(cut(bytes_C, starts_N[row], starts_N[row + 1], grams_L)):
-            code = grams_L[g] * _WEYL
-            mixed = np.uint32(code >> np.uint64(32))
+            mixed = np.uint32((grams_L[g] * _WEYL) >> np.uint64(32))
             mixed = np.uint32(np.uint32(mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
             mixed = np.uint32(np.uint32(mixed ^ (mixed >> np.uint32(13))) * np.uint32(0xC2B2AE35))
             mixed ^= mixed >> np.uint32(16)
@@ -102,9 +98,7 @@ def sign(
 
 
 @njit(cache=True, nogil=True)
-def fold_bands(
-    signature_NP: NDArray[np.uint32], group_N: NDArray[np.uint64], first: int, width: int, key_BN: NDArray[np.uint64]
-) -> None:
+def fold_bands(signature_NP: U32, group_N: U64, first: int, width: int, key_BN: U64) -> None:
     """A key per band: rows with equal keys agree in the `width` values of that band and in group."""
     for row in range(len(signature_NP)):
         for band in range(len(key_BN)):
@@ -117,9 +111,7 @@ def fold_bands(
 
 
 @njit(cache=True, nogil=True)
-def number_buckets(
-    key_N: NDArray[np.uint64], order_N: NDArray[np.int64], taken: int, bucket_N: NDArray[np.int32]
-) -> int:
+def number_buckets(key_N: U64, order_N: I64, taken: int, bucket_N: I32) -> int:
     """Number the keys that several rows share, from `taken` on; -1 for a row alone. Returns the next free number."""
     at = 0
     while at < len(order_N):
@@ -137,7 +129,7 @@ def number_buckets(
 
 
 @njit(cache=True, nogil=True)
-def join_rows(bucket_N: NDArray[np.int32], first: int, head_K: NDArray[np.int32], parent_N: NDArray[np.int32]) -> None:
+def join_rows(bucket_N: I32, first: int, head_K: I32, parent_N: I32) -> None:
     """Put rows of one bucket into one component; the root of a component is its first row."""
     head_K[:] = -1
     for row in range(len(bucket_N)):
@@ -155,7 +147,7 @@ def join_rows(bucket_N: NDArray[np.int32], first: int, head_K: NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True)
-def root_of(parent_N: NDArray[np.int32], row: int) -> int:
+def root_of(parent_N: I32, row: int) -> int:
     """The first row of the component of `row`, halving the path to it."""
     while parent_N[row] != row:
         parent_N[row] = parent_N[parent_N[row]]
@@ -164,14 +156,14 @@ def root_of(parent_N: NDArray[np.int32], row: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def roots_of(parent_N: NDArray[np.int32]) -> None:
+def roots_of(parent_N: I32) -> None:
     """Replace every parent by the root."""
     for row in range(len(parent_N)):
         parent_N[row] = root_of(parent_N, row)
 
 
 @njit(cache=True, nogil=True)
-def similarity(left_L: NDArray[np.uint64], left: int, right_L: NDArray[np.uint64], right: int, least: float) -> float:
+def similarity(left_L: U64, left: int, right_L: U64, right: int, least: float) -> float:
     """Exact Jaccard similarity of ascending sets of `left` and `right` n-grams, or 0 where it cannot reach `least`."""
     if min(left, right) < least * max(left, right):
         return 0.0
@@ -190,13 +182,7 @@ def similarity(left_L: NDArray[np.uint64], left: int, right_L: NDArray[np.uint64
 
 @njit(cache=True, nogil=True)
 def similarities(
-    left_C: NDArray[np.uint8],
-    left_starts_N: NDArray[np.int64],
-    left_P: NDArray[np.int64],
-    right_C: NDArray[np.uint8],
-    right_starts_N: NDArray[np.int64],
-    right_P: NDArray[np.int64],
-    least: float,
+    left_C: U8, left_starts_N: I64, left_P: I64, right_C: U8, right_starts_N: I64, right_P: I64, least: float
 ) -> NDArray[np.float64]:
     """Exact Jaccard similarity of pairs of texts, or 0 where it cannot reach `least`."""
     longest = 0
@@ -214,17 +200,17 @@ def similarities(
 
 @njit(cache=True, nogil=True)
 def claim_places(
-    bytes_C: NDArray[np.uint8],
-    starts_N: NDArray[np.int64],
-    group_N: NDArray[np.uint64],
-    rows_A: NDArray[np.int32],
-    bucket_BA: NDArray[np.int32],
-    last_K: NDArray[np.int32],
-    kept_K: NDArray[np.int32],
+    bytes_C: U8,
+    starts_N: I64,
+    group_N: U64,
+    rows_A: I32,
+    bucket_BA: I32,
+    last_K: I32,
+    kept_K: I32,
     enough: int,
     threshold: float,
-    survivor_A: NDArray[np.int32],
-    similarity_A: NDArray[np.float32],
+    survivor_A: I32,
+    similarity_A: F32,
 ) -> None:
     """The survivor (a position in `rows_A`) of each row and the similarity with it, in keep order.
 
@@ -271,14 +257,7 @@ def claim_places(
 
 @njit(cache=True, nogil=True)
 def _kept_beside(
-    at: int,
-    bucket_BA: NDArray[np.int32],
-    last_K: NDArray[np.int32],
-    kept_K: NDArray[np.int32],
-    enough: int,
-    before_BA: NDArray[np.int32],
-    compared_A: NDArray[np.int32],
-    near_A: NDArray[np.int32],
+    at: int, bucket_BA: I32, last_K: I32, kept_K: I32, enough: int, before_BA: I32, compared_A: I32, near_A: I32
 ) -> int:
     """Write the kept rows that row `at` is to be compared with to `near_A`, each once; returns how many."""
     near = crowded = 0
@@ -298,13 +277,7 @@ def _kept_beside(
 
 
 @njit(cache=True, nogil=True)
-def _settle(
-    at: int,
-    bucket_BA: NDArray[np.int32],
-    last_K: NDArray[np.int32],
-    kept_K: NDArray[np.int32],
-    before_BA: NDArray[np.int32],
-) -> None:
+def _settle(at: int, bucket_BA: I32, last_K: I32, kept_K: I32, before_BA: I32) -> None:
     """Put a kept row into its buckets."""
     for band in range(len(bucket_BA)):
         if bucket_BA[band, at] >= 0:
@@ -314,7 +287,7 @@ def _settle(
 
 
 @njit(cache=True, nogil=True)
-def digits_of(bytes_C: NDArray[np.uint8], starts_N: NDArray[np.int64], key_N: NDArray[np.uint64]) -> None:
+def digits_of(bytes_C: U8, starts_N: I64, key_N: U64) -> None:
     """A 64-bit key of the numbers that each text writes in digits, in order: texts with other numbers have another."""
     for row in range(len(starts_N) - 1):
         key, inside = np.uint64(0), False

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 LATIN_N = 3
 CHINESE_N = 2
-_BITS = 21
+BITS = 21
 
 
 class Shingles(NamedTuple):
@@ -40,7 +40,7 @@ def shingles_of(texts: Sequence[str]) -> Shingles:
 
 def spelled(gram: int) -> str:
     """The characters of an n-gram's number."""
-    points = (gram >> 2 * _BITS, gram >> _BITS & 0x1FFFFF, gram & 0x1FFFFF)
+    points = (gram >> 2 * BITS, gram >> BITS & 0x1FFFFF, gram & 0x1FFFFF)
     return "".join(chr(point) for point in points if point)
 
 
@@ -48,7 +48,7 @@ def number_of(gram: str) -> int:
     """The number of an n-gram of up to three characters."""
     code = 0
     for sign in gram:
-        code = code << _BITS | ord(sign)
+        code = code << BITS | ord(sign)
     return code
 
 
