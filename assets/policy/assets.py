@@ -31,7 +31,7 @@ class RlPolicyConfig(StageConfig, stage=keys.RL_POLICY):
     generations: Several = 8
     """Attempts at each."""
     learning_rate: PositiveFloat = 5e-4
-    beta: NonNegativeFloat = 0.05
+    beta: NonNegativeFloat = 0.0
     """Weight of the KL to the boundary policy; ours, the AMAP report gives no value."""
     importance_sampling: Annotated[str, Field(pattern="^(token|sequence)$")] = "token"
     """`token` is GRPO's ratio, `sequence` GSPO's."""
