@@ -35,10 +35,10 @@ SAMPLE = 3000
 
 
 def grams(text: str) -> set[str]:
-    """The character n-grams of `text`, as our layer cuts them."""
-    from assets.pool.shingles import shingles_of, spelled
-
-    return {spelled(int(g)) for g in shingles_of([text]).grams_G}
+    """The character n-grams of `text`, cut as our layer cuts them, the quickest way that Python has."""
+    wide = 0 if text.isascii() else sum("\u3040" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7af" for sign in text)
+    size = min(2 if 3 * wide >= len(text) else 3, len(text))
+    return {text[i : i + size] for i in range(len(text) - size + 1)}
 
 
 def jaccard(left: set[str], right: set[str]) -> float:
