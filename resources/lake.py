@@ -6,7 +6,6 @@ columns that no row order, clock or path can change, so writing the same rows tw
 
 import errno
 import hashlib
-import os
 import re
 import uuid
 from pathlib import Path
@@ -17,6 +16,8 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 from pydantic import ConfigDict
+
+from training.durable import replace_durably
 
 TABLE: Final = re.compile(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*")
 PARTITION: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
@@ -67,9 +68,8 @@ class Lake(dg.ConfigurableResource):
         self.folder(table)
         scratch = path.with_name(f".{partition}.{uuid.uuid4().hex}.tmp")
         try:
-            _write_through(scratch, frame)
-            scratch.replace(path)
-            _sync_folder(path.parent)
+            frame.write_parquet(scratch, compression="zstd")
+            replace_durably(scratch, path)
         except (OSError, pl.exceptions.ComputeError) as error:
             if _errno(error) not in DISK_FULL:
                 raise
@@ -141,22 +141,6 @@ def _errno(error: BaseException) -> int | None:
         return error.errno
     inside = re.search(r"\(os error (\d+)\)", str(error))
     return int(inside[1]) if inside else None
-
-
-def _write_through(scratch: Path, frame: pl.DataFrame) -> None:
-    with scratch.open("wb") as file:
-        frame.write_parquet(file, compression="zstd")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _content_hash(rows: pl.LazyFrame) -> str:

@@ -34,6 +34,7 @@ from resources.checkpoints import ROLLOUTS, Checkpoint, play, read_checkpoint, r
 from resources.lake import Lake
 from resources.trainer import Trainer
 from training.code import code_of
+from training.durable import replace_durably
 from training.runs import RolloutRun
 from training.trajectories import tasks_frame
 
@@ -156,7 +157,7 @@ def report(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResul
     path = lake.folder(REPORT) / PAGE
     scratch = path.with_suffix(".tmp")
     scratch.write_text(page.html, encoding="utf-8")
-    scratch.replace(path)
+    replace_durably(scratch, path)
     absent = page.sections.filter(~pl.col("written"))["title"].to_list()
     context.log.info("%d sections written to %s; without their tables: %s", len(page.sections), path, absent or "none")
     result = materialized(lake, REPORT, page.sections, numbers={"sections_missing": len(absent)})

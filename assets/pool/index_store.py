@@ -5,6 +5,7 @@ killed before that leaves the index as it was, and what it had written is not re
 """
 
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +17,15 @@ from assets.pool.increment import LexicalIndex, Segment
 from assets.pool.minhash import utf8_of
 from training.durable import replace_durably, sync_tree
 
+LOG: Final = logging.getLogger(__name__)
 MANIFEST: Final = "manifest.json"
 ROWS, ARRAYS = "rows.arrow", ("seen_N", "group_N", "key_BN", "row_BN")
 
 
 def open_index(folder: Path, key: str, threshold: float) -> LexicalIndex:
-    """The index of `folder`; an empty one where there is none yet, or one made by other settings or other code.
+    """The index of `folder`; an empty one where there is none, other settings or other code made it, or it is damaged.
+
+    What it remembers can be decided again, so damage costs time and nothing else.
 
     Args:
         folder: where it lies.
@@ -32,11 +36,15 @@ def open_index(folder: Path, key: str, threshold: float) -> LexicalIndex:
     index = LexicalIndex(threshold)
     if manifest is None or manifest["key"] != key:
         return index
-    for name in manifest["segments"]:
-        index.offsets.append(sum(len(s.ids) for s in index.segments))
-        index.segments.append(_read(folder / name))
     state = folder / manifest["state"]
-    index.survivor_S, index.similarity_S = np.load(state / "survivor_S.npy"), np.load(state / "similarity_S.npy")
+    try:
+        for name in manifest["segments"]:
+            index.offsets.append(sum(len(s.ids) for s in index.segments))
+            index.segments.append(_read(folder / name))
+        index.survivor_S, index.similarity_S = np.load(state / "survivor_S.npy"), np.load(state / "similarity_S.npy")
+    except (OSError, ValueError, EOFError, pl.exceptions.ComputeError) as error:
+        LOG.warning("the lexical index in %s is damaged (%s): every query is decided anew", folder, error)
+        return LexicalIndex(threshold)
     return index
 
 

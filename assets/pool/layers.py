@@ -19,7 +19,6 @@ from assets.pool.facts import as_read, facts_of, read_requests, rules_version
 from assets.pool.geometric import central_picks, centred, core_set
 from assets.pool.increment import LAST, LexicalIndex
 from assets.pool.index_store import open_index, save_index
-from assets.pool.lexical import Progress, silent
 from assets.pool.semantic import sampled_recall, semantic_survivors
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
 from training.code import code_of
@@ -62,9 +61,7 @@ class Policy(NamedTuple):
     """Cities, days, modes and other slots that differ keep both."""
 
 
-def lexical_layer(
-    queries: pl.DataFrame, folder: Path | None = None, *, threshold: float, policy: Policy, progress: Progress = silent
-) -> Layer:
+def lexical_layer(queries: pl.DataFrame, folder: Path | None = None, *, threshold: float, policy: Policy) -> Layer:
     """Drop near copies in letters; rows that were decided before are not decided again.
 
     Args:
@@ -72,7 +69,6 @@ def lexical_layer(
         folder: of the index that remembers earlier rows; None remembers nothing.
         threshold: Jaccard similarity of character n-grams at which a row is a copy.
         policy: what keeps both; without names only digits are looked at, which costs next to nothing.
-        progress: told what is being done, and how far it is.
     """
     key = f"{threshold} {policy} {code_of(__name__, ('assets',))} {rules_version()}"
     index = open_index(folder, key, threshold) if folder is not None else LexicalIndex(threshold)
@@ -89,7 +85,6 @@ def lexical_layer(
             save_index(folder, key, index, [told])
     order, ordered = index.in_keep_order(), keep_order(queries)
     layer = _layer(ordered, index.survival(order), layer="lexical", rule=NEAR_COPY)
-    progress("rows decided", len(fresh), len(fresh))
     return layer._replace(measured={"decided_before": known, "decided_now": len(fresh)})
 
 

@@ -14,7 +14,6 @@ class Step(NamedTuple):
 
     layer: str
     query_id: str
-    text: str
     rule: str | None
     """Why it went; None where it was kept."""
     survivor: str | None
@@ -40,28 +39,30 @@ def story(lake: Lake, query_id: str) -> list[Step]:
         FileNotFoundError: `pool/dropped` was not made yet.
         KeyError: no distinct query has this id.
     """
-    texts = dict(lake.read("queries/distinct_queries").select("query_id", "text").iter_rows())
-    if query_id not in texts:
+    if lake.read("queries/distinct_queries").filter(pl.col("query_id") == query_id).is_empty():
         raise KeyError(query_id)
-    gone = {(r["layer"], r["query_id"]): r for r in lake.read("pool/dropped").iter_rows(named=True)}
+    dropped = lake.read("pool/dropped")
     steps: list[Step] = []
     now = query_id
     for layer in LAYERS:
-        if layer == "semantic" and (aside := gone.get(("labels", now))):
-            return [*steps, Step("labels", now, texts[now], aside["rule"], None, None)]
-        row = gone.get((layer, now))
-        if row is None:
-            steps.append(Step(layer, now, texts[now], None, None, None))
+        gone = {r["layer"]: r for r in dropped.filter(pl.col("query_id") == now).iter_rows(named=True)}
+        if layer == "semantic" and "labels" in gone:
+            return [*steps, Step("labels", now, gone["labels"]["rule"], None, None)]
+        if layer not in gone:
+            steps.append(Step(layer, now, None, None, None))
             continue
-        steps.append(Step(layer, now, texts[now], row["rule"], row["survivor"], row["similarity"]))
+        row = gone[layer]
+        steps.append(Step(layer, now, row["rule"], row["survivor"], row["similarity"]))
         now = row["survivor"]
     return steps
 
 
 def told(lake: Lake, steps: list[Step]) -> str:
     """The story as text for a reader."""
-    texts = dict(lake.read("queries/distinct_queries").select("query_id", "text").iter_rows())
-    lines = [f"{steps[0].query_id}  {steps[0].text}"]
+    named = [name for step in steps for name in (step.query_id, step.survivor) if name is not None]
+    said = lake.read("queries/distinct_queries").filter(pl.col("query_id").is_in(named))
+    texts = dict(said.select("query_id", "text").iter_rows())
+    lines = [f"{steps[0].query_id}  {texts[steps[0].query_id]}"]
     for step in steps:
         if step.rule is None:
             lines.append(f"  {step.layer:10} kept")

@@ -53,35 +53,14 @@ def ours(texts: pl.Series) -> np.ndarray:
     return lexical_survivors(texts, None, THRESHOLD, numbers=False).survivor_N
 
 
-def by_datasketch(texts: pl.Series) -> np.ndarray:
-    """The same rule on `datasketch.MinHashLSH`, candidates verified by exact Jaccard similarity."""
-    from datasketch import MinHash, MinHashLSH
-
+def by_index(
+    texts: pl.Series, sketch_of: Callable[[set[str]], Any], index: Any, *, verified: bool = True
+) -> np.ndarray:
+    """The same rule on a peer's index, candidates verified by exact Jaccard similarity, or taken on trust."""
     sets = [grams(text) for text in texts]
-    index = MinHashLSH(num_perm=BANDS * WIDTH, params=(BANDS, WIDTH))
     survivor = np.arange(len(sets))
     for number, one in enumerate(sets):
-        sketch = MinHash(num_perm=BANDS * WIDTH)
-        sketch.update_batch([g.encode() for g in one])
-        near = [(jaccard(one, sets[k]), -k) for k in index.query(sketch)]
-        best = max(near, default=(0.0, 0))
-        if best[0] >= THRESHOLD:
-            survivor[number] = -best[1]
-        else:
-            index.insert(number, sketch)
-    return survivor
-
-
-def by_rensa(texts: pl.Series, *, verified: bool = True) -> np.ndarray:
-    """The same rule on rensa's objects, with the exact verification that it lacks, or without."""
-    import rensa
-
-    sets = [grams(text) for text in texts]
-    index = rensa.RMinHashLSH(threshold=THRESHOLD, num_perm=BANDS * WIDTH, num_bands=BANDS)
-    survivor = np.arange(len(sets))
-    for number, one in enumerate(sets):
-        sketch = rensa.RMinHash(num_perm=BANDS * WIDTH, seed=1)
-        sketch.update(list(one))
+        sketch = sketch_of(one)
         near = [(jaccard(one, sets[k]) if verified else 1.0, -k) for k in index.query(sketch)]
         best = max(near, default=(0.0, 0))
         if best[0] >= THRESHOLD:
@@ -89,6 +68,33 @@ def by_rensa(texts: pl.Series, *, verified: bool = True) -> np.ndarray:
         else:
             index.insert(number, sketch)
     return survivor
+
+
+def by_datasketch(texts: pl.Series) -> np.ndarray:
+    """datasketch, with our cut of the bands."""
+    from datasketch import MinHash, MinHashLSH
+
+    def sketch_of(one: set[str]) -> Any:
+        """One signature."""
+        sketch = MinHash(num_perm=BANDS * WIDTH)
+        sketch.update_batch([g.encode() for g in one])
+        return sketch
+
+    return by_index(texts, sketch_of, MinHashLSH(num_perm=BANDS * WIDTH, params=(BANDS, WIDTH)))
+
+
+def by_rensa(texts: pl.Series, *, verified: bool = True) -> np.ndarray:
+    """rensa's objects, with the exact verification that it lacks, or without."""
+    import rensa
+
+    def sketch_of(one: set[str]) -> Any:
+        """One signature."""
+        sketch = rensa.RMinHash(num_perm=BANDS * WIDTH, seed=1)
+        sketch.update(list(one))
+        return sketch
+
+    index = rensa.RMinHashLSH(threshold=THRESHOLD, num_perm=BANDS * WIDTH, num_bands=BANDS)
+    return by_index(texts, sketch_of, index, verified=verified)
 
 
 def greedy_exactly(points_ND: np.ndarray, size: int) -> float:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 COMMAND = "make bench-loop"
 ARM_RATE, ARM_DECAY = 1e-3, 0.9
-"""Learning rate and decay of the arm: what served the second SFT best on development tasks (decision 12)."""
+"""Learning rate and decay of the arm: what served the second SFT best on development tasks (decision 16)."""
 BASE = ("tasks/admitted_tasks",)
 LINE = (
     "trajectories/seed_trajectories", "sft/seed_policy", "frontier/seed_probes", "frontier/regions",

@@ -170,3 +170,15 @@ def test_killed_before_the_manifest_the_index_is_as_it_was(tmp_path: Path, monke
     assert found.kept.equals(lexical_layer(both[:5], threshold=0.7, policy=Policy()).kept)
     listed = json.loads((tmp_path / "manifest.json").read_text())
     assert {p.name for p in tmp_path.iterdir()} == {"manifest.json", listed["state"], *listed["segments"]}
+
+
+@pytest.mark.parametrize("damage", ["gone", "torn"])
+@pytest.mark.parametrize("file", ["rows.arrow", "key_BN.npy", "survivor_S.npy"])
+def test_a_damaged_index_is_made_anew(tmp_path: Path, file: str, damage: str) -> None:
+    rows = rows_of(DAY_ONE, [0] * 4)
+    expected = lexical_layer(rows, tmp_path, threshold=0.7, policy=Policy())
+    [found] = tmp_path.rglob(file)
+    found.unlink() if damage == "gone" else found.write_bytes(found.read_bytes()[:40])
+    again = lexical_layer(rows, tmp_path, threshold=0.7, policy=Policy())
+    assert again.numbers["decided_now"] == 4
+    assert again.kept.equals(expected.kept)
