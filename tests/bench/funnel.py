@@ -84,7 +84,7 @@ def by_datasketch(texts: pl.Series) -> np.ndarray:
 
 
 def by_rensa(texts: pl.Series, *, verified: bool = True) -> np.ndarray:
-    """rensa's objects, with the exact verification that it lacks, or without."""
+    """The objects of rensa, with the exact verification that it lacks, or without."""
     import rensa
 
     def sketch_of(one: set[str]) -> Any:
