@@ -47,14 +47,14 @@ class SeedPolicyConfig(StageConfig, stage=keys.SEED_POLICY):
 class BoundaryPolicyConfig(StageConfig, stage=keys.BOUNDARY_POLICY):
     """The second SFT, on the more certain learnable tasks with replay."""
 
-    steps: PositiveInt = 200
+    steps: PositiveInt = 600
     batch: PositiveInt = 16
     learning_rate: PositiveFloat = 1e-3
     decay: Share = 0.9
     """Share of the steps over which the learning rate falls to nothing; long, so as not to shake what has settled."""
-    replay: Annotated[float, Field(ge=0, lt=1)] = 0.5
+    replay: Annotated[float, Field(ge=0, lt=1)] = 0.3
     """Share of seed trajectories in the mixture."""
-    save_every: PositiveInt = 100
+    save_every: PositiveInt = 200
     seed: int = 0
 
 

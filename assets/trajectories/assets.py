@@ -42,7 +42,7 @@ class SeedTrajectoriesConfig(StageConfig, stage=keys.SEED_TRAJECTORIES):
 class AdaptiveTrajectoriesConfig(StageConfig, stage=keys.ADAPTIVE_TRAJECTORIES):
     """The teacher's budget after probing."""
 
-    tasks: PositiveInt = 2400
+    tasks: PositiveInt = 8000
     """How many learnable tasks the teacher is asked to solve."""
     k_max: PositiveInt = 8
     """Most attempts at one task."""
