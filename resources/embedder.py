@@ -50,6 +50,14 @@ class Embedder(dg.ConfigurableResource):
             vectors_ND[start : start + len(part)] = _pooled(part, first_row=start)
         return vectors_ND
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travels to other processes by its settings: what Dagster keeps beside them cannot be pickled."""
+        return _with_chunk, (self.chunk,)
+
+
+def _with_chunk(chunk: int) -> Embedder:
+    return Embedder(chunk=chunk)
+
 
 def _pooled(texts: list[str], *, first_row: int) -> NDArray[np.float32]:
     empty = next((i for i, text in enumerate(texts) if not text.strip()), None)

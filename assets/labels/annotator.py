@@ -28,6 +28,7 @@ from assets.labels.features import SLOTS, features_of
 from assets.labels.masking import masked
 from assets.labels.rules import IRRELEVANT, spoken_for
 from assets.labels.words import lexicon, read_yaml
+from training.code import code_of
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
@@ -230,8 +231,9 @@ def _chosen(probability_QL: Matrix, seen: Sequence[_Seen]) -> tuple[NDArray[np.i
 
 def _version(intents: Sequence[Intent], embedder: str, abstain_below: float) -> str:
     tables = [read_yaml(f"{name}.yaml") for name in ("lexicon", "rules", "irrelevance", "difficulty", "place_names")]
-    content = json.dumps([intents, tables, embedder, abstain_below], sort_keys=True, ensure_ascii=False)
-    return f"embedded-1-{hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
+    code = code_of(__name__, ("assets", "environments"))
+    content = json.dumps([intents, tables, embedder, abstain_below, code], sort_keys=True, ensure_ascii=False)
+    return f"embedded-2-{hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
 
 
 @cache

@@ -2,12 +2,13 @@
 
 import dagster as dg
 import polars as pl
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from assets import keys
 from assets.config import StageConfig
 from assets.labels.agreement import Agreement, against_truth
 from assets.labels.annotator import Annotator
+from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
 from assets.labels.rules import IRRELEVANT
 from assets.labels.table import intents_of, irrelevance_table, label_table
@@ -15,6 +16,8 @@ from assets.metadata import materialized
 from resources.embedder import Embedder
 from resources.lake import Lake
 
+CACHE = "labels/annotated"
+"""Labels by text, of every version of the annotator."""
 TRUTH, OCCURRENCES = "queries/planted_truth", "queries/occurrences"
 
 
@@ -23,6 +26,8 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
 
     abstain_below: float = Field(default=0.3, ge=0, le=1)
     """Confidence under which a query is labelled with the Other of its branch."""
+    workers: PositiveInt = 2
+    """Processes side by side; the labels are the same for any number."""
 
 
 @dg.asset(
@@ -40,9 +45,11 @@ def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, l
     annotator = Annotator(intents, embedder.embed, embedder=embedder.version, abstain_below=config.abstain_below)
     pool = lake.read("pool/lexical_survivors").select("query_id")
     queries = lake.read("queries/distinct_queries").join(pool, on="query_id", how="semi")
-    labels = label_table(annotator, queries, context.log.info)
+    cache = LabelCache(lake.folder(CACHE), annotator.version)
+    labels, labelled_now = label_table(annotator, queries, context.log.info, cache=cache, workers=config.workers)
     numbers: dict[str, float | int | str] = {
         "annotator": annotator.version,
+        "labelled_now": labelled_now,
         "leaves": labels["primary"].n_unique(),
         "irrelevant_share": _share(labels, pl.col("primary") == IRRELEVANT),
         "abstained_share": _share(labels, pl.col("primary").str.ends_with("other")),

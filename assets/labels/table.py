@@ -2,12 +2,19 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
 
 import polars as pl
 
 from assets.labels.annotator import Annotator, Intent
+from assets.labels.cache import LabelCache
 from assets.labels.rules import IRRELEVANT
+from assets.queries.normalise import content_ids
+from training.processes import end_with_parent
 
 LABEL_SCHEMA = {
     "query_id": pl.String,
@@ -20,8 +27,18 @@ LABEL_SCHEMA = {
     "constraints": pl.String,
     "annotator": pl.String,
 }
-_ROWS_AT_A_TIME = 8192
+CACHED = {"key": pl.String} | {n: kind for n, kind in LABEL_SCHEMA.items() if n not in {"query_id", "annotator"}}
+"""Columns of a cached label: the key is the hash of text and context."""
+_WORTH_A_PROCESS = 4
+"""Parts from which on starting processes pays."""
 _SECONDS_BETWEEN_LINES = 30.0
+
+
+class LabelTable(NamedTuple):
+    """Labels of all queries asked for, and how many of their texts had none before."""
+
+    labels: pl.DataFrame
+    labelled_now: int
 
 
 def intents_of(taxonomy: pl.DataFrame) -> list[Intent]:
@@ -33,25 +50,43 @@ def intents_of(taxonomy: pl.DataFrame) -> list[Intent]:
     ]
 
 
-def label_table(annotator: Annotator, queries: pl.DataFrame, say: Callable[[str], object]) -> pl.DataFrame:
-    """One row per query, sorted by id.
+def label_table(
+    annotator: Annotator,
+    queries: pl.DataFrame,
+    say: Callable[[str], object],
+    *,
+    cache: LabelCache | None = None,
+    workers: int = 1,
+    rows_at_a_time: int = 8192,
+) -> LabelTable:
+    """One row per query, sorted by id; texts that were labelled before by this annotator are not labelled again.
 
     Args:
         annotator: fitted on the taxonomy in force.
         queries: query_id, text, context.
         say: told every half minute how far it is.
+        cache: what was labelled before, and where each finished part is kept.
+        workers: processes side by side; the labels are the same for any number.
+        rows_at_a_time: rows of a part, which is what a kill costs each worker.
     """
-    ordered = queries.select("query_id", "text", "context").sort("query_id")
-    parts: list[pl.DataFrame] = [pl.DataFrame(schema=LABEL_SCHEMA)]
+    asked = queries.select("query_id", "text", "context").sort("query_id")
+    asked = asked.with_columns(content_ids(asked.select("text", "context")).alias("key"))
+    known = cache.known(CACHED) if cache is not None else pl.DataFrame(schema=CACHED)
+    fresh = asked.join(known, on="key", how="anti").unique("key", keep="first", maintain_order=True)
+    parts = [known.join(asked, on="key", how="semi")]
     begun = told = time.monotonic()
-    for start in range(0, len(ordered), _ROWS_AT_A_TIME):
-        parts.append(_labelled(annotator, ordered[start : start + _ROWS_AT_A_TIME]))
-        now = time.monotonic()
+    done = 0
+    for part in _labelled_parts(annotator, fresh.drop("query_id"), workers, rows_at_a_time):
+        if cache is not None:
+            cache.add(part)
+        parts.append(part)
+        done, now = done + len(part), time.monotonic()
         if now - told > _SECONDS_BETWEEN_LINES:
-            told, done = now, min(start + _ROWS_AT_A_TIME, len(ordered))
-            rate = done / (now - begun)
-            say(f"{done:,} of {len(ordered):,} labelled, {rate:,.0f}/s, {(len(ordered) - done) / rate:,.0f} s left")
-    return pl.concat(parts)
+            told, rate = now, done / (now - begun)
+            say(f"{done:,} of {len(fresh):,} labelled, {rate:,.0f}/s, {(len(fresh) - done) / rate:,.0f} s left")
+    labels = asked.select("query_id", "key").join(pl.concat(parts), on="key", how="left", maintain_order="left")
+    labels = labels.with_columns(annotator=pl.lit(annotator.version)).select(*LABEL_SCHEMA)
+    return LabelTable(labels, len(fresh))
 
 
 def irrelevance_table(labels: pl.DataFrame) -> pl.DataFrame:
@@ -61,10 +96,37 @@ def irrelevance_table(labels: pl.DataFrame) -> pl.DataFrame:
     return aside.select("query_id", "difficulty", reason=pl.Series(reasons, dtype=pl.String))
 
 
-def _labelled(annotator: Annotator, queries: pl.DataFrame) -> pl.DataFrame:
-    labels = annotator.annotate(queries["text"].to_list(), queries["context"].to_list())
-    rows = [
-        (query_id, *label[:-1], label.constraints.model_dump_json(), annotator.version)
-        for query_id, label in zip(queries["query_id"], labels, strict=True)
+def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, rows: int) -> Iterator[pl.DataFrame]:
+    """Labels of `fresh` (key, text, context), `rows` at a time, in its order."""
+    parts = [fresh[start : start + rows] for start in range(0, len(fresh), rows)]
+    if workers == 1 or len(parts) < _WORTH_A_PROCESS:
+        yield from (_labelled(annotator, part) for part in parts)
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator,)) as pool:
+        ahead: deque[Future[pl.DataFrame]] = deque()
+        for part in parts:
+            ahead.append(pool.submit(_labelled_there, part))
+            if len(ahead) > 2 * workers:  # no more rows on their way than are soon needed
+                yield ahead.popleft().result()
+        yield from (one.result() for one in ahead)
+
+
+_kept: list[Annotator] = []
+"""The annotator of a worker process."""
+
+
+def _keep(annotator: Annotator) -> None:
+    end_with_parent()
+    _kept[:] = [annotator]
+
+
+def _labelled_there(rows: pl.DataFrame) -> pl.DataFrame:
+    return _labelled(_kept[0], rows)
+
+
+def _labelled(annotator: Annotator, rows: pl.DataFrame) -> pl.DataFrame:
+    labels = annotator.annotate(rows["text"].to_list(), rows["context"].to_list())
+    made = [
+        (key, *label[:-1], label.constraints.model_dump_json()) for key, label in zip(rows["key"], labels, strict=True)
     ]
-    return pl.DataFrame(rows, schema=LABEL_SCHEMA, orient="row")
+    return pl.DataFrame(made, schema=CACHED, orient="row")
