@@ -14,7 +14,7 @@ from assets.labels.annotator import Annotator, Intent
 from assets.labels.cache import LabelCache
 from assets.labels.rules import IRRELEVANT
 from assets.queries.normalise import content_ids
-from training.processes import end_with_parent
+from training.processes import end_with_parent, one_thread_each
 
 LABEL_SCHEMA = {
     "query_id": pl.String,
@@ -102,7 +102,8 @@ def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, row
     if workers == 1 or len(parts) < _WORTH_A_PROCESS:
         yield from (_labelled(annotator, part) for part in parts)
         return
-    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator,)) as pool:
+    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator,))
+    with one_thread_each(), started as pool:
         ahead: deque[Future[pl.DataFrame]] = deque()
         for part in parts:
             ahead.append(pool.submit(_labelled_there, part))
