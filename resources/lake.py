@@ -8,6 +8,7 @@ import errno
 import hashlib
 import re
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -81,8 +82,8 @@ class Lake(dg.ConfigurableResource):
             scratch.unlink(missing_ok=True)
         return path
 
-    def read(self, table: str, partition: str = "all") -> pl.DataFrame:
-        """Load one partition of `table`.
+    def read(self, table: str, partition: str = "all", *, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Load one partition of `table`, or some of its columns.
 
         Raises:
             FileNotFoundError: it was never materialized.
@@ -90,7 +91,7 @@ class Lake(dg.ConfigurableResource):
         """
         path = self._present(table, partition)
         try:
-            return pl.read_parquet(path, hive_partitioning=False)
+            return pl.read_parquet(path, columns=None if columns is None else list(columns), hive_partitioning=False)
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
             raise _torn(table, partition, path) from error
 

@@ -28,8 +28,6 @@ class Run(BaseModel):
     """World whose tools are rendered and played."""
     seed: int = 0
     """From which every random choice follows."""
-    threads: PositiveInt = 1
-    """CPU threads of torch."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -66,6 +64,8 @@ class SftRun(Run):
     """Parquet of verified trajectories: trajectory_id, task_id, instruction, tools, steps, answer."""
     init: str = "scratch"
     """`scratch`, or the folder of the model to start from."""
+    threads: PositiveInt
+    """CPU threads of torch; no default, for a run that is not told the profile's would pass for one that was."""
     steps: PositiveInt = 500
     """Optimiser steps."""
     batch: PositiveInt = 16
@@ -95,6 +95,8 @@ class GrpoRun(Run):
     """Parquet of frontier tasks: task_id, task (JSON), weight."""
     init: str
     """Folder of the policy to start from."""
+    threads: PositiveInt
+    """CPU threads of torch; no default, as for SFT."""
     steps: PositiveInt = 60
     """Optimiser steps, each on freshly sampled episodes."""
     groups: PositiveInt = 16
@@ -132,6 +134,8 @@ class RolloutRun(Run):
 class RolloutPlan(Run):
     """Several rollout runs in as few processes as possible, so that each starts once."""
 
+    threads: PositiveInt = 1
+    """CPU threads of torch in each process."""
     workers: PositiveInt = 1
     """Processes that share the segments of the runs; the episodes are the same for any number."""
 

@@ -21,6 +21,16 @@ def seed_probes_are_of_one_policy_on_training_tasks(lake: Lake) -> dg.AssetCheck
     return _of_one_policy(lake, "frontier/seed_probes", "sft/seed_policy")
 
 
+@dg.asset_check(asset=keys.SEED_PROBES, blocking=True)
+def seed_probes_are_of_tasks_never_trained_on(lake: Lake) -> dg.AssetCheckResult:
+    """No probed task has a seed trajectory, unless all have: both stages must be given the same warm-up share."""
+    probed, known = lake.read("frontier/seed_probes"), lake.read("trajectories/seed_trajectories", columns=["task_id"])
+    trained = len(probed.join(known, on="task_id", how="semi"))
+    return dg.AssetCheckResult(
+        passed=trained in {0, len(probed)}, metadata={"probed": len(probed), "trained_on": trained}
+    )
+
+
 @dg.asset_check(asset=keys.BOUNDARY_PROBES, blocking=True)
 def boundary_probes_are_of_one_policy_on_training_tasks(lake: Lake) -> dg.AssetCheckResult:
     """One result key, and no hidden task among the probed."""

@@ -16,8 +16,6 @@ from assets.metadata import materialized
 from resources.embedder import Embedder
 from resources.lake import Lake
 
-CACHE = "labels/annotated"
-"""Labels by text, of every version of the annotator."""
 TRUTH, OCCURRENCES = "queries/planted_truth", "queries/occurrences"
 
 
@@ -43,9 +41,11 @@ def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, l
     embedder = Embedder()
     intents = intents_of(lake.read("taxonomy/intent_taxonomy"))
     annotator = Annotator(intents, embedder.embed, embedder=embedder.version, abstain_below=config.abstain_below)
-    pool = lake.read("pool/lexical_survivors").select("query_id")
-    queries = lake.read("queries/distinct_queries").join(pool, on="query_id", how="semi")
-    cache = LabelCache(lake.folder(CACHE), annotator.version)
+    pool = lake.read("pool/lexical_survivors", columns=["query_id"])
+    queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "context"]).join(
+        pool, on="query_id", how="semi"
+    )
+    cache = LabelCache(lake.folder("labels/query_labels") / "runs", annotator.version)
     labels, labelled_now = label_table(annotator, queries, context.log.info, cache=cache, workers=config.workers)
     numbers: dict[str, float | int | str] = {
         "annotator": annotator.version,

@@ -11,12 +11,13 @@ from resources.lake import Lake
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
 def every_pool_query_is_labelled_once(lake: Lake) -> dg.AssetCheckResult:
     """The labels are of exactly the queries of the lexical pool (conservation; no query in two leaves)."""
-    pool, labelled = lake.read("pool/lexical_survivors")["query_id"], lake.read("labels/query_labels")["query_id"]
+    pool = lake.read("pool/lexical_survivors", columns=["query_id"])
+    labelled = lake.read("labels/query_labels", columns=["query_id"])
     numbers = {
         "labelled": len(labelled),
-        "twice": len(labelled) - labelled.n_unique(),
-        "missing": len(set(pool) - set(labelled)),
-        "strange": len(set(labelled) - set(pool)),
+        "twice": len(labelled) - labelled["query_id"].n_unique(),
+        "missing": len(pool.join(labelled, on="query_id", how="anti")),
+        "strange": len(labelled.join(pool, on="query_id", how="anti")),
     }
     return dg.AssetCheckResult(passed=not any(list(numbers.values())[1:]), metadata=numbers)
 
@@ -24,7 +25,7 @@ def every_pool_query_is_labelled_once(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
 def every_label_is_a_leaf_of_the_taxonomy(lake: Lake) -> dg.AssetCheckResult:
     """Primary, secondary and runner-up are leaves of the taxonomy in force, or say that no tool is for the query."""
-    labels = lake.read("labels/query_labels")
+    labels = lake.read("labels/query_labels", columns=["primary", "secondary", "runner_up"])
     known = {*lake.read("taxonomy/intent_taxonomy")["leaf"], IRRELEVANT}
     used = {leaf for column in ("primary", "secondary", "runner_up") for leaf in labels[column].drop_nulls().unique()}
     return dg.AssetCheckResult(passed=used <= known, metadata={"used": len(used), "unknown": sorted(used - known)})
@@ -33,7 +34,9 @@ def every_label_is_a_leaf_of_the_taxonomy(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
 def a_second_intent_differs_from_the_first(lake: Lake) -> dg.AssetCheckResult:
     """No query has the same leaf as primary and secondary."""
-    same = lake.read("labels/query_labels").filter(pl.col("primary") == pl.col("secondary"))
+    same = lake.read("labels/query_labels", columns=["primary", "secondary"]).filter(
+        pl.col("primary") == pl.col("secondary")
+    )
     return dg.AssetCheckResult(passed=same.is_empty(), metadata={"same": len(same)})
 
 
@@ -41,6 +44,7 @@ def a_second_intent_differs_from_the_first(lake: Lake) -> dg.AssetCheckResult:
 def aside_are_exactly_the_queries_without_tools(lake: Lake) -> dg.AssetCheckResult:
     """The irrelevance set holds every query of difficulty -1 or 0 and no other (conservation)."""
     aside = lake.read("labels/irrelevance_set")
-    labelled = lake.read("labels/query_labels").filter(pl.col("difficulty") <= 0)["query_id"]
-    passed = set(aside["query_id"]) == set(labelled) and aside["query_id"].n_unique() == len(aside)
+    labels = lake.read("labels/query_labels", columns=["query_id", "difficulty"])
+    labelled = labels.filter(pl.col("difficulty") <= 0).select("query_id")
+    passed = aside["query_id"].sort().equals(labelled["query_id"].sort())
     return dg.AssetCheckResult(passed=passed, metadata={"aside": len(aside), "without_tools": len(labelled)})

@@ -65,7 +65,7 @@ def lexical_survivors(
     context: dg.AssetExecutionContext, config: LexicalSurvivorsConfig, lake: Lake
 ) -> dg.MaterializeResult:
     """Distinct queries without near copies: MinHash LSH proposes, exact Jaccard similarity decides."""
-    queries = lake.read("queries/distinct_queries").select(*_COLUMNS, "support")
+    queries = lake.read("queries/distinct_queries", columns=[*_COLUMNS, "support"])
     policy = Policy(config.keep_numbers, config.keep_names)
     layer = lexical_layer(queries, lake.folder(INDEX), threshold=config.threshold, policy=policy)
     lake.write(DROPPED, layer.dropped, "lexical")
@@ -87,7 +87,7 @@ def semantic_survivors(
     context: dg.AssetExecutionContext, config: SemanticSurvivorsConfig, lake: Lake
 ) -> dg.MaterializeResult:
     """Queries that tools are for, without paraphrases inside each <primary, secondary> bucket."""
-    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary", "difficulty")
+    labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary", "difficulty"])
     lake.write(DROPPED, set_aside(labels), "labels")
     executable = labels.filter(pl.col("difficulty") > 0)
     queries = _with_texts(lake, "pool/lexical_survivors").join(executable, on="query_id")
@@ -114,7 +114,7 @@ def semantic_survivors(
 )
 def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake) -> dg.MaterializeResult:
     """The queries that cover all the others under one radius, with the certificate of how well they do."""
-    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
+    labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary"])
     queries = _with_texts(lake, "pool/semantic_survivors").join(labels, on="query_id")
     layer, certificate = geometric_layer(
         queries, Embedder().embed, size=config.size or None, radius=config.radius or None
@@ -146,7 +146,10 @@ def dropped(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResu
     """Every distinct query that is not in the pool: which layer let it go, by which rule, and who stands for it."""
     parts = {layer: lake.read(DROPPED, layer) for layer in LAYERS}
     frame = with_distance(pl.concat(parts.values()).sort("query_id"))
-    steps = {"distinct": len(lake.read("queries/distinct_queries")), **{layer: -len(p) for layer, p in parts.items()}}
+    steps = {
+        "distinct": len(lake.read("queries/distinct_queries", columns=["query_id"])),
+        **{layer: -len(p) for layer, p in parts.items()},
+    }
     left = sum(steps.values())
     context.log.info("%d of %d distinct queries dropped: %d are left", len(frame), steps["distinct"], left)
     numbers = {f"dropped_{layer}": len(part) for layer, part in parts.items()} | {"left": left}
@@ -166,4 +169,4 @@ def with_distance(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _with_texts(lake: Lake, table: str) -> pl.DataFrame:
     """A pool's queries with their texts."""
-    return lake.read(table).join(lake.read("queries/distinct_queries").select(*_COLUMNS), on="query_id")
+    return lake.read(table).join(lake.read("queries/distinct_queries", columns=_COLUMNS), on="query_id")

@@ -41,12 +41,15 @@ def conservation(went_in: pl.DataFrame, kept: pl.DataFrame, dropped: pl.DataFram
         kept: query_id, support.
         dropped: query_id, survivor.
     """
-    before, after = set(went_in["query_id"]), [*kept["query_id"], *dropped["query_id"]]
+    before = went_in.select("query_id").unique()
+    after = pl.concat([kept["query_id"], dropped["query_id"]]).to_frame()
+    distinct = after.unique()
+    named = dropped.select(query_id="survivor").drop_nulls().unique()
     return Conservation(
-        lost=len(before - set(after)),
-        twice=len(after) - len(set(after)),
-        strange=len(set(after) - before),
-        orphans=len(set(dropped["survivor"].drop_nulls()) - set(kept["query_id"])),
+        lost=len(before.join(distinct, on="query_id", how="anti")),
+        twice=len(after) - len(distinct),
+        strange=len(distinct.join(before, on="query_id", how="anti")),
+        orphans=len(named.join(kept, on="query_id", how="anti")),
         support_lost=int(went_in["support"].sum()) - int(kept["support"].sum()),
     )
 

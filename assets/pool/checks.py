@@ -17,11 +17,8 @@ _SAMPLE, _SEED = 1_500, 0
 @dg.asset_check(asset=keys.LEXICAL_SURVIVORS, blocking=True)
 def every_query_is_kept_or_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
     """Rows in = kept + dropped, each dropped row names a kept survivor, and support is conserved."""
-    return _result(
-        conservation(
-            lake.read("queries/distinct_queries"), lake.read("pool/lexical_survivors"), lake.read(DROPPED, "lexical")
-        )
-    )
+    went_in = lake.read("queries/distinct_queries", columns=["query_id", "support"])
+    return _result(conservation(went_in, lake.read("pool/lexical_survivors"), lake.read(DROPPED, "lexical")))
 
 
 @dg.asset_check(asset=keys.LEXICAL_SURVIVORS, blocking=True)
@@ -38,7 +35,7 @@ def no_kept_pair_is_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.SEMANTIC_SURVIVORS, blocking=True)
 def every_query_is_kept_set_aside_or_a_paraphrase(lake: Lake) -> dg.AssetCheckResult:
     """Rows in = kept + set aside + dropped, and support is conserved up to that of the queries set aside."""
-    aside = lake.read(DROPPED, "labels").select("query_id")
+    aside = lake.read(DROPPED, "labels", columns=["query_id"])
     went_in = lake.read("pool/lexical_survivors").join(aside, on="query_id", how="anti")
     found = conservation(went_in, lake.read("pool/semantic_survivors"), lake.read(DROPPED, "semantic"))
     return _result(found, set_aside=len(aside))
@@ -47,7 +44,7 @@ def every_query_is_kept_set_aside_or_a_paraphrase(lake: Lake) -> dg.AssetCheckRe
 @dg.asset_check(asset=keys.SEMANTIC_SURVIVORS, blocking=True)
 def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
     """On a sample: no two kept queries of a bucket with equal facts are as similar as the least similar dropped one."""
-    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
+    labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary"])
     kept = _sample(lake, "pool/semantic_survivors").join(labels, on="query_id")
     bound = lake.read(DROPPED, "semantic")["similarity"].min()
     if bound is None:
@@ -72,7 +69,7 @@ def every_query_is_kept_or_covered(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.CANDIDATE_POOL, blocking=True)
 def every_leaf_is_in_the_pool(lake: Lake) -> dg.AssetCheckResult:
     """Each <primary, secondary> bucket of the semantic pool has a query in the candidate pool."""
-    labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
+    labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary"])
     before = set(buckets_of(lake.read("pool/semantic_survivors").join(labels, on="query_id")))
     after = set(buckets_of(lake.read("pool/candidate_pool")))
     return dg.AssetCheckResult(
@@ -84,7 +81,7 @@ def every_leaf_is_in_the_pool(lake: Lake) -> dg.AssetCheckResult:
 def no_query_in_two_leaves(lake: Lake) -> dg.AssetCheckResult:
     """Each query is in the pool once, under the leaf it was labelled with."""
     pool = lake.read("pool/candidate_pool")
-    labels = lake.read("labels/query_labels").select("query_id", label="primary")
+    labels = lake.read("labels/query_labels", columns=["query_id", "primary"]).rename({"primary": "label"})
     moved = pool.join(labels, on="query_id", how="left").filter(~pl.col("primary").eq_missing(pl.col("label")))
     repeated = len(pool) - pool["query_id"].n_unique()
     return dg.AssetCheckResult(
@@ -95,8 +92,8 @@ def no_query_in_two_leaves(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.DROPPED, blocking=True)
 def everything_is_in_the_pool_or_dropped(lake: Lake) -> dg.AssetCheckResult:
     """Distinct queries = pool + dropped, each once."""
-    before = lake.read("queries/distinct_queries").select("query_id")
-    after = pl.concat([lake.read(t).select("query_id") for t in ("pool/candidate_pool", "pool/dropped")])
+    before = lake.read("queries/distinct_queries", columns=["query_id"])
+    after = pl.concat([lake.read(t, columns=["query_id"]) for t in ("pool/candidate_pool", "pool/dropped")])
     lost = len(before.join(after, on="query_id", how="anti"))
     twice = len(after) - after["query_id"].n_unique()
     strange = len(after.join(before, on="query_id", how="anti"))
@@ -110,7 +107,8 @@ def _result(found: Conservation, **more: int) -> dg.AssetCheckResult:
 
 def _sample(lake: Lake, table: str) -> pl.DataFrame:
     """A seeded sample of a pool's queries with what they say."""
-    ids = lake.read(table).select("query_id").sort("query_id")
+    ids = lake.read(table, columns=["query_id"]).sort("query_id")
     chosen = ids.sample(min(_SAMPLE, len(ids)), seed=_SEED)
     said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True).alias("told")
-    return lake.read("queries/distinct_queries").join(chosen, on="query_id").select("query_id", said).sort("query_id")
+    texts = lake.read("queries/distinct_queries", columns=["query_id", "context", "normal"])
+    return texts.join(chosen, on="query_id").select("query_id", said).sort("query_id")

@@ -98,7 +98,7 @@ def raw_queries(context: dg.AssetExecutionContext, config: RawQueriesConfig, lak
 )
 def distinct_queries(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResult:
     """Each request once, by its folded text and context, with the number of raw rows that made it."""
-    found = find_distinct(lake.read("queries/raw_queries"))
+    found = find_distinct(lake.read("queries/raw_queries", columns=["raw_id", "text", "time", "context"]))
     lake.write(OCCURRENCES, found.occurrences)
     support = found.queries["support"]
     languages = dict(found.queries["language"].value_counts().sort("language").iter_rows())

@@ -14,7 +14,7 @@ from resources.lake import Lake
 def every_row_is_kept_or_quarantined(lake: Lake) -> dg.AssetCheckResult:
     """Per file: rows in = rows kept + rows in quarantine, and no row is in both (conservation)."""
     place = ["source_file", "source_row"]
-    kept, bad = lake.read("queries/raw_queries").select(place), lake.read(QUARANTINE).select(place)
+    kept, bad = (lake.read(t, columns=place) for t in ("queries/raw_queries", QUARANTINE))
     both = len(kept.join(bad, on=place))
     counted = pl.concat([kept, bad]).unique().group_by("source_file").agg(pl.len().alias("found"))
     files = lake.read(FILES).join(counted, on="source_file", how="left").with_columns(pl.col("found").fill_null(0))
@@ -28,7 +28,8 @@ def every_row_is_kept_or_quarantined(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.RAW_QUERIES, blocking=True)
 def no_personal_data_left(lake: Lake) -> dg.AssetCheckResult:
     """No stored text, context or excerpt still holds a phone, e-mail, card, identity number or address."""
-    raw, bad = lake.read("queries/raw_queries"), lake.read(QUARANTINE)
+    raw = lake.read("queries/raw_queries", columns=["text", "context"])
+    bad = lake.read(QUARANTINE, columns=["excerpt"])
     left = {"text": len(personal_rows(raw["text"])), "context": len(personal_rows(raw["context"]))}
     left |= {"quarantine": len(personal_rows(bad["excerpt"]))}
     return dg.AssetCheckResult(passed=not any(left.values()), metadata=left)
@@ -37,7 +38,7 @@ def no_personal_data_left(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.RAW_QUERIES, blocking=True)
 def no_raw_id_twice(lake: Lake) -> dg.AssetCheckResult:
     """Every raw row has an id of its own."""
-    ids = lake.read("queries/raw_queries")["raw_id"]
+    ids = lake.read("queries/raw_queries", columns=["raw_id"])["raw_id"]
     return dg.AssetCheckResult(passed=ids.n_unique() == len(ids), metadata={"repeated": len(ids) - ids.n_unique()})
 
 
@@ -58,7 +59,7 @@ def planted_personal_data_was_found(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.DISTINCT_QUERIES, blocking=True)
 def no_query_twice(lake: Lake) -> dg.AssetCheckResult:
     """One row per query id, and one id per folded text and context."""
-    queries = lake.read("queries/distinct_queries")
+    queries = lake.read("queries/distinct_queries", columns=["query_id"])
     repeated = len(queries) - queries["query_id"].n_unique()
     return dg.AssetCheckResult(passed=repeated == 0, metadata={"repeated": repeated})
 
@@ -66,7 +67,8 @@ def no_query_twice(lake: Lake) -> dg.AssetCheckResult:
 @dg.asset_check(asset=keys.DISTINCT_QUERIES, blocking=True)
 def support_adds_up_to_the_raw_rows(lake: Lake) -> dg.AssetCheckResult:
     """Support sums to the raw rows, and each raw row is an occurrence of exactly one query (conservation)."""
-    queries, rows = lake.read("queries/distinct_queries"), lake.read("queries/raw_queries")["raw_id"]
+    queries = lake.read("queries/distinct_queries", columns=["query_id", "support"])
+    rows = lake.read("queries/raw_queries", columns=["raw_id"])["raw_id"]
     found = lake.read(OCCURRENCES)
     counted = found.group_by("query_id").agg(pl.len().cast(pl.Int64).alias("found"))
     wrong = queries.join(counted, on="query_id", how="full").filter(~pl.col("support").eq_missing(pl.col("found")))

@@ -17,6 +17,8 @@ BLOCK_BYTES: Final = 32 * 2**20
 LONGEST_RECORD_LINES: Final = 20
 """A quoted CSV cell that is not closed within so many lines is taken for a torn line."""
 DELIMITERS: Final = ",;\t|"
+LONGEST_CELL: Final = 2**31 - 1
+"""Characters of a CSV cell; a text that is too long is for the quarantine, not a torn line."""
 NOT_UTF8, TORN, NOT_AN_OBJECT = "not UTF-8", "torn line", "not a JSON object"
 
 
@@ -85,7 +87,11 @@ def csv_records(path: Path, wanted: Sequence[str]) -> Iterator[list[Record]]:
     Args:
         path: the file.
         wanted: columns that decide on the delimiter.
+
+    Raises:
+        ValueError: two columns have the name of a wanted one.
     """
+    csv.field_size_limit(LONGEST_CELL)
     header: list[str] = []
     delimiter = ","
     open_lines: list[bytes] = []
@@ -96,6 +102,8 @@ def csv_records(path: Path, wanted: Sequence[str]) -> Iterator[list[Record]]:
             continue
         if not header:
             delimiter, header = _header(lines[0], wanted)
+            if twice := sorted({name for name in wanted if name and header.count(name) > 1}):
+                raise ValueError(f"{path} has more than one column named {', '.join(twice)}: rename all but one")
             first, lines = first + 1, lines[1:]
         start = first - len(open_lines)
         records, open_lines = _rows([*open_lines, *lines], start, header, delimiter, last=False)

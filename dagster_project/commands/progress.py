@@ -213,7 +213,9 @@ class Listener(logging.Handler):
             self._finished(stage)
         elif kind is dg.DagsterEventType.STEP_FAILURE:
             self.screen.ended()
-            self.screen.say(f"        {stage:34} failed")
+            error = event.step_failure_data.error
+            stopped = error is not None and dg.DagsterExecutionInterruptedError.__name__ in error.to_string()
+            self.screen.say(f"        {stage:34} {'stopped' if stopped else 'failed'}")
 
     def _finished(self, stage: str) -> None:
         self.made[stage] = time.monotonic() - self._began[stage]

@@ -1,6 +1,6 @@
 """Does the loop give a better policy? Three policies on hidden tasks over several seeds, beside equal-compute SFT.
 
-    LOOPWRIGHT_HOME=... python tests/bench/loop.py [--seeds 4 5 6]
+    LOOPWRIGHT_HOME=... python tests/bench/loop.py [--seeds 6 7 8]
 
 Needs a home in which the factory has run once: its admitted tasks are the training data of every seed. Each seed gets a
 lake and registry of its own, in which the same assets are materialized with that seed; the arm `more_sft` goes on with
@@ -12,6 +12,7 @@ import argparse
 import os
 import resource
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -87,10 +88,9 @@ class Line:
 
 def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
     """SFT from the boundary policy on new trajectories for about `cpu_s`; its model, version and cost."""
-    import subprocess
-
     from assets.tasks.pool import tasks_of
     from assets.trajectories.synthesis import synthesise
+    from dagster_project import profiles
     from environments.policies.scripted import NoisyTeacher
     from environments.verifiers.outcome import OutcomeVerifier
     from environments.world import WorldPool
@@ -121,6 +121,7 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
             steps=steps,
             learning_rate=ARM_RATE,
             decay=ARM_DECAY,
+            threads=profiles.active().trainer.threads,
             seed=seed,
         )
         before = children_s()
@@ -137,8 +138,6 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
 
 def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
     """Scores and gains of boundary, RL and the arm on the suites that `benchmarks/results` used."""
-    import subprocess
-
     from assets.benchmarks.evaluation import choose_temperatures, judge, output_of
     from environments.verifiers.outcome import OutcomeVerifier
     from environments.world import WorldPool
@@ -174,9 +173,10 @@ def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
 def main() -> None:
     """Run the seeds and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, nargs="*", default=[4, 5, 6])
+    parser.add_argument("--seeds", type=int, nargs="*", default=[6, 7, 8])
     parser.add_argument("--home", type=Path, default=Path(os.environ.get("LOOPWRIGHT_HOME", ".loopwright")))
     parser.add_argument("--arm", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--conditions", default="", help="what the reader must know of this run")
     parser.add_argument("--quick", action="store_true", default=bool(os.environ.get("QUICK")))
     args = parser.parse_args()
     home = args.home.absolute()
@@ -187,7 +187,7 @@ def main() -> None:
         one_seed(home, home / place / f"seed-{seed}", seed, arm=args.arm, settings=QUICK if args.quick else {})
     from tests.bench.loop_rows import write_rows
 
-    write_rows(home / place, seeds, "loop-quick" if args.quick else "loop")
+    write_rows(home / place, seeds, "loop-quick" if args.quick else "loop", args.conditions)
 
 
 def one_seed(home: Path, folder: Path, seed: int, *, arm: bool, settings: dict[str, dict[str, Any]]) -> None:

@@ -10,9 +10,9 @@ from tests.bench.table import Row, publish, row
 COMMAND = "make bench-loop"
 
 
-def write_rows(folder: Path, seeds: list[int], name: str) -> None:
-    """Read every seed's tables and publish the rows."""
-    rows: list[Row] = []
+def write_rows(folder: Path, seeds: list[int], name: str, conditions: str = "") -> None:
+    """Read every seed's tables and publish the rows, what the reader must know first."""
+    rows: list[Row] = [row("conditions", conditions, "", command=COMMAND)] if conditions else []
     for seed in seeds:
         lake = folder / f"seed-{seed}" / "lake"
         scores = pl.read_parquet(lake / "benchmarks/results/all.parquet").filter(pl.col("suite") == "hidden")

@@ -94,6 +94,19 @@ def test_blank_lines_before_a_csv_header_are_none(tmp_path: Path) -> None:
     assert reading.quarantine.is_empty()
 
 
+def test_a_csv_cell_of_any_length_is_a_text_that_may_be_too_long_and_not_a_torn_line(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"text,time\n{'long ' * 60_000},2026-06-01\nshort,2026-06-01\n")
+    reading = read_logs(str(tmp_path / "a.csv"), Columns())
+    assert reading.rows["text"].to_list() == ["short"]
+    assert causes(reading) == ["over-long text"]
+
+
+def test_two_columns_of_one_name_are_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("text,time,text\nweather,2026-06-01,rain\n")
+    with pytest.raises(ValueError, match=r"a\.csv has more than one column named text: rename all but one"):
+        read_logs(str(tmp_path / "a.csv"), Columns())
+
+
 def test_bad_json_lines_are_kept_with_their_cause(tmp_path: Path) -> None:
     lines = [
         b'\xef\xbb\xbf{"text": "good"}',

@@ -29,7 +29,7 @@ from training.trajectories import Trajectory, read_trajectories, signatures_of
 torch.set_num_threads(1)  # two of them wait for each other on a busy machine
 
 ROOT = Path(__file__).parents[2]
-TINY: dict[str, Any] = {"hidden": 32, "layers": 2, "heads": 2, "vocabulary": 400, "precision": "fp32"}
+TINY: dict[str, Any] = {"hidden": 32, "layers": 2, "heads": 2, "vocabulary": 400, "precision": "fp32", "threads": 1}
 """A policy of a few thousand weights: every code path, no skill."""
 SIGNATURES = signatures_of(AtlasWorld())
 

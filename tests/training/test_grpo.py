@@ -59,7 +59,14 @@ def queue(path: Path, tasks: Sequence[Task], weight: float = 1.0) -> Path:
 
 
 def run_of(start: Start, folder: Path, **settings: Any) -> GrpoRun:
-    defaults = {"steps": STEPS, "groups": GROUPS, "generations": MEMBERS, "save_every": 2, "learning_rate": 1e-3}
+    defaults = {
+        "steps": STEPS,
+        "groups": GROUPS,
+        "generations": MEMBERS,
+        "save_every": 2,
+        "learning_rate": 1e-3,
+        "threads": 1,
+    }
     tasks = queue(folder / "queue.parquet", start.easy)
     return GrpoRun(output=folder / "run", tasks=tasks, init=str(start.model), **{**defaults, **settings})
 

@@ -15,8 +15,8 @@ NAMES = st.text(st.characters(min_codepoint=32, exclude_categories=("Cs", "Cc"))
 @pytest.mark.parametrize(
     "run",
     [
-        SftRun(output=Path("out"), trajectories=Path("t.parquet"), learning_rate=1e-7, steps=3),
-        GrpoRun(output=Path("out"), tasks=Path("q.parquet"), init="/models/a", beta=0.1, loss="dr_grpo"),
+        SftRun(output=Path("out"), trajectories=Path("t.parquet"), threads=2, learning_rate=1e-7, steps=3),
+        GrpoRun(output=Path("out"), tasks=Path("q.parquet"), init="/models/a", threads=1, beta=0.1, loss="dr_grpo"),
         RolloutRun(output=Path("out"), tasks=Path("q.parquet"), policy=Path("m"), version="v1", temperature=0.0),
         RolloutPlan(output=Path("out"), runs=[Path("a.toml"), Path("b c.toml")], threads=2),
         RolloutPlan(output=Path("out"), runs=[]),
@@ -28,7 +28,7 @@ def test_a_run_comes_back_from_toml_as_it_was(run: Run, tmp_path: Path) -> None:
 
 @given(name=NAMES, init=NAMES)
 def test_any_path_survives_toml(tmp_path_factory: pytest.TempPathFactory, name: str, init: str) -> None:
-    run = SftRun(output=Path(name), trajectories=Path("x") / name, init=init)
+    run = SftRun(output=Path(name), trajectories=Path("x") / name, init=init, threads=1)
     assert SftRun.read(run.write(tmp_path_factory.mktemp("runs") / "run.toml")) == run
 
 
@@ -67,10 +67,10 @@ def test_broken_toml_names_the_file(tmp_path: Path) -> None:
 )
 def test_settings_that_cannot_be_trained_with_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
-        SftRun(output=Path("o"), trajectories=Path("t"), **settings)
+        SftRun(output=Path("o"), trajectories=Path("t"), threads=1, **settings)
 
 
 @pytest.mark.parametrize("settings", [{"generations": 1}, {"groups": 0}, {"temperature": 0.0}, {"refills": -1}])
 def test_a_group_needs_members_that_differ(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
-        GrpoRun(output=Path("o"), tasks=Path("t"), init="m", **settings)
+        GrpoRun(output=Path("o"), tasks=Path("t"), init="m", threads=1, **settings)
