@@ -72,7 +72,7 @@ class LexicalIndex:
         self.banding: Banding = bands_for(self.threshold)
 
     def add(
-        self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+        self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
     ) -> list[int]:
         """Take in rows and decide them and whatever they change; returns the slots of older rows that changed.
 
@@ -99,7 +99,9 @@ class LexicalIndex:
         self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
         return sorted(slot for slot in self._decide(slots) if slot < first)
 
-    def fill(self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None) -> None:
+    def fill(
+        self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+    ) -> None:
         """Take in the first rows, all at once: what `add` would decide, without asking row by row.
 
         Raises:
@@ -127,16 +129,19 @@ class LexicalIndex:
         )
         return frame.with_row_index("slot").sort("seen", "id")["slot"].to_numpy().astype(np.int64)
 
-    def _append(self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None) -> None:
+    def _append(
+        self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+    ) -> None:
         utf8 = utf8_of(texts)
         group_N = hashed(facts) if facts is not None else groups_of(utf8, None, numbers=True)
         key_BN = band_keys(utf8, group_N, self.banding)
-        row_BN = np.argsort(key_BN, axis=1).astype(np.int32)
+        row_BN = np.empty(key_BN.shape, dtype=np.int32)
+        for key_N, row_N in zip(key_BN, row_BN, strict=True):  # in place: the keys of a large log are gigabytes
+            row_N[:] = np.argsort(key_N)
+            key_N[:] = key_N[row_N]
         seen_N = first_seen.cast(pl.Int64).fill_null(LAST).to_numpy()
         self.offsets.append(sum(len(s.ids) for s in self.segments))
-        named = pl.Series("id", ids, dtype=pl.String)
-        sorted_BN = np.take_along_axis(key_BN, row_BN, axis=1)
-        self.segments.append(Segment(named, seen_N, utf8, group_N, sorted_BN, row_BN))
+        self.segments.append(Segment(pl.Series("id", ids, dtype=pl.String), seen_N, utf8, group_N, key_BN, row_BN))
 
     def _decide(self, slots: NDArray[np.int64]) -> set[int]:
         """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""

@@ -80,7 +80,7 @@ def lexical_layer(queries: pl.DataFrame, folder: Path | None = None, *, threshol
         told = _told(fresh)
         facts = facts_of(told.to_list(), numbers=policy.numbers) if policy.names else None
         facts = [""] * len(fresh) if facts is None and not policy.numbers else facts
-        index.add(fresh["query_id"].to_list(), fresh["first_seen"], told, facts)
+        index.add(fresh["query_id"], fresh["first_seen"], told, facts)
         if folder is not None:
             save_index(folder, key, index, [told])
     order, ordered = index.in_keep_order(), keep_order(queries)
