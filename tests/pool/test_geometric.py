@@ -14,7 +14,7 @@ from tests.pool.builders import unit_vectors
 
 def textbook(points_ND: NDArray[np.float32], size: int) -> list[int]:
     """One pick at a time, every distance updated after each."""
-    first = int((points_ND @ points_ND.mean(axis=0)).argmax())
+    first = int((points_ND @ points_ND.sum(axis=0, dtype=np.float64)).argmax())
     picks, near = [first], np.full(len(points_ND), np.inf)
     while len(picks) < size:
         near = np.minimum(near, 2 - 2 * (points_ND @ points_ND[picks[-1]]))
