@@ -58,7 +58,7 @@ def squares_of_pairs(points_ND: F32, left_P: I64, right_P: I64) -> F32:
 @njit(cache=True, nogil=True, fastmath=True)
 def _largest(values_K: F32) -> np.float32:
     """The largest value; no order of comparing changes it, so the compiler may choose one."""
-    largest = values_K[0]
+    largest = np.float32(-np.inf)
     for value in values_K:
         largest = max(largest, value)
     return largest

@@ -4,12 +4,14 @@ K-Center-Greedy inside each <primary, secondary> bucket: every pick is the row f
 rare and boundary requests stay while dense regions are thinned. All buckets share one radius instead of proportional
 quotas: the picks of all buckets, by the distance at which they were made, are cut at one size or at one distance.
 
-A batch is exact as long as its horizon holds: greedy runs among the rows that are farthest at its start, and stops
-when the best of them is no farther than the farthest row outside; only then are all distances updated.
+Picks are made in batches. Within a batch a row is compared with the picks made since only when it stands first, since
+distances only shrink; a batch ends where a row outside its horizon could be farther. Then one pass of matrix products
+brings all distances up to date, and with them which pick is nearest. So every batch is exact, the work is that of
+comparing each row with each pick once, and where batches end changes nothing.
 
 Source: Gonzalez (1985); the third level of the AMAP report's funnel.
 
-Shapes: N points, D dimensions, K picks, H rows within a horizon.
+Shapes: N points, D dimensions, R rows of one bucket, K picks, M picks made, H rows within a horizon, L cells.
 """
 
 from collections.abc import Sequence
@@ -91,8 +93,8 @@ class _Cover:
         self.picks: list[int] = []
         self.distances: list[float] = []
         middle_D = sum_of(points_ND, rows_R).astype(np.float32)
-        medoid = dots(points_ND, rows_R, middle_D).argmax()
-        self._take(medoid[None], np.array([np.inf], dtype=np.float32))
+        medoid = int(dots(points_ND, rows_R, middle_D).argmax())
+        self._take(np.array([medoid]), np.array([np.inf], dtype=np.float32))
 
     def extend(self, most: int = _BATCH, floor: float = 0.0) -> None:
         """Pick one exact batch: of the rows that lie apart from every pick, none nearer than `floor`."""
@@ -102,7 +104,7 @@ class _Cover:
         candidates_H, outside = _farthest_rows(self.square_R, 16 * most)
         batch_K, square_K = pick_farthest(
             self.points_ND, self.rows_R[candidates_H], self.square_R[candidates_H], outside,
-            np.float32(max(floor, _ROUNDING)), most, len(self.rows_R) / 16,
+            np.float32(floor) if floor > 0 else _ROUNDING, most, len(self.rows_R) / 16,
         )  # fmt: skip
         self._take(candidates_H[batch_K], np.sqrt(square_K))
 
@@ -113,7 +115,7 @@ class _Cover:
         self.square_R[batch_K], self.near_R[batch_K] = -1.0, rows_K
         come_nearer(self.points_ND, self.rows_R, rows_K, self.square_R, self.near_R)
         last = int(self.square_R.argmax())
-        self.farthest = float(np.sqrt(max(np.float32(0.0), self.square_R[last])))
+        self.farthest = float(np.sqrt(np.maximum(self.square_R[last], 0.0)))
         """Distance of the row that is farthest from every pick; zero when only picks and copies of picks are left."""
         self.next = (-self.farthest, int(self.rows_R[last]))
         """Where that row would stand among all picks."""

@@ -96,7 +96,7 @@ def largest_gap(
     for start in range(0, len(picks_K), 2 * _PICKS):
         come_nearer(points_ND, rows_R, picks_K[start : start + 2 * _PICKS], square_R, near_R)
         far_P = np.sort(np.argsort(square_R, kind="stable")[-_PROBED:])
-        at_least = float(nearest_pick(points_ND, rows_R[far_P], picks_K)[1].max(initial=at_least))
+        at_least = max(at_least, float(nearest_pick(points_ND, rows_R[far_P], picks_K)[1].max(initial=0.0)))
         open_R = np.sqrt(square_R) > np.float32(at_least)
         open_R[far_P] = False
         rows_R, square_R, near_R = rows_R[open_R], square_R[open_R], near_R[open_R]
