@@ -68,11 +68,14 @@ class Index:
         return Nearest(similarity_QK, row_QK)
 
 
-def cells_of(vectors_ND: NDArray[np.float32], count: int, *, seed: int = 0) -> NDArray[np.float32]:
-    """Centres of `count` cells: spherical k-means on rows drawn evenly from `vectors_ND`, shape (count, D)."""
+def cells_of(
+    vectors_ND: NDArray[np.float32], count: int, *, rows_R: NDArray[np.int64] | None = None, seed: int = 0
+) -> NDArray[np.float32]:
+    """Centres of `count` cells, shape (count, D): spherical k-means on rows drawn evenly from `rows_R`, or from all."""
     faiss = _faiss()
-    dimensions, wanted = vectors_ND.shape[1], min(len(vectors_ND), 40 * count)
-    drawn = checked(vectors_ND[np.linspace(0, len(vectors_ND) - 1, wanted).astype(np.int64)])
+    rows_R = np.arange(len(vectors_ND)) if rows_R is None else rows_R
+    dimensions, wanted = vectors_ND.shape[1], min(len(rows_R), 40 * count)
+    drawn = checked(vectors_ND[rows_R[np.linspace(0, len(rows_R) - 1, wanted).astype(np.int64)]])
     means = faiss.Kmeans(dimensions, count, niter=6, spherical=True, seed=seed, min_points_per_centroid=1)
     means.train(drawn)
     centres_LD: NDArray[np.float32] = means.centroids

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.geometric import CoreSet, nearest_pick
+from assets.pool.geometric import CoreSet
+from assets.pool.nearest import largest_gap, rows_by_group
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
 
@@ -62,11 +64,12 @@ def certify(
         core: as kept, its picks moved.
         seeds: of the random choices.
     """
-    left_out_N = core.cover_N[np.setdiff1d(np.arange(len(points_ND)), core.picks_K)]
+    kept_N = np.zeros(len(points_ND), dtype=np.bool_)
+    kept_N[core.picks_K] = True
+    left_out_N = core.cover_N[~kept_N]
     quantiles = np.quantile(left_out_N, QUANTILES) if len(left_out_N) else np.zeros(len(QUANTILES))
     tail = rarest_leaves(leaves)
-    in_tail_N = np.isin(np.asarray(leaves, dtype=object), tail)
-    kept_N = np.isin(np.arange(len(points_ND)), core.picks_K)
+    in_tail_N = pl.Series(leaves, dtype=pl.String).is_in(tail).to_numpy()
     return Certificate(
         radius=core.radius,
         greedy_radius=greedy.radius,
@@ -88,21 +91,19 @@ def radius_curve(core: CoreSet, points: int = 100) -> tuple[tuple[int, float], .
 
 def random_radius(points_ND: NDArray[np.float32], buckets: Sequence[str], size: int, seed: int) -> float:
     """The radius of a random choice of `size` rows, at least one of each bucket."""
-    order_N = np.random.default_rng(seed).permutation(len(points_ND))
-    names = np.asarray(buckets, dtype=object)
-    _, first = np.unique(names[order_N].astype(str), return_index=True)
-    chosen = order_N[first]
-    chosen = np.concatenate([chosen, np.setdiff1d(order_N, chosen, assume_unique=True)])[:size]
+    rows_by_bucket = rows_by_group(buckets)
+    place_N = np.random.default_rng(seed).permutation(len(points_ND))
+    for rows_R in rows_by_bucket:
+        place_N[rows_R[place_N[rows_R].argmin()]] = -1
+    chosen_N = np.zeros(len(points_ND), dtype=np.bool_)
+    chosen_N[np.argsort(place_N, kind="stable")[:size]] = True
     worst = 0.0
-    for name in sorted(set(buckets)):
-        rows_R = np.flatnonzero(names == name)
-        _, distance_R = nearest_pick(points_ND, rows_R, np.intersect1d(chosen, rows_R))
-        worst = max(worst, float(distance_R.max()))
+    for rows_R in rows_by_bucket:
+        worst = largest_gap(points_ND, rows_R, rows_R[chosen_N[rows_R]], worst)
     return worst
 
 
 def rarest_leaves(leaves: Sequence[str]) -> tuple[str, ...]:
     """The tenth of the leaves (at least one) that has the fewest rows, rarest first."""
-    names, counts = np.unique(np.asarray(leaves, dtype=str), return_counts=True)
-    order_L = np.lexsort((names, counts))
-    return tuple(names[order_L[: max(1, len(names) // 10)]].tolist())
+    counts = pl.Series("leaf", leaves, dtype=pl.String).value_counts(name="rows").sort("rows", "leaf")
+    return tuple(counts["leaf"].head(max(1, len(counts) // 10)))

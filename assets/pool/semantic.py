@@ -23,6 +23,7 @@ LARGE = 30_000
 """Rows of one group from which on cells are searched instead of everything; ours."""
 _PROBES = 16
 _SAMPLE = 500
+_COMPARED = 16_384
 
 
 def semantic_survivors(
@@ -62,9 +63,8 @@ def sampled_recall(
     rows_R = max(_groups(buckets, facts), key=len, default=np.empty(0, np.int64))
     if len(rows_R) <= LARGE:
         return None
-    own = Survival(np.searchsorted(rows_R, survival.survivor_N[rows_R]), survival.similarity_N[rows_R])
-    rows_S = np.random.default_rng(0).choice(len(rows_R), _SAMPLE, replace=False)
-    return recall_of(vectors_ND[rows_R], own, rows_S, threshold)
+    rows_S = np.random.default_rng(0).choice(rows_R, _SAMPLE, replace=False)
+    return recall_of(vectors_ND, survival, rows_S, threshold, rows_R)
 
 
 def _groups(buckets: Sequence[str], facts: Sequence[str]) -> list[NDArray[np.int64]]:
@@ -101,29 +101,36 @@ def _index_for(vectors_ND: NDArray[np.float32], rows_R: NDArray[np.int64]) -> In
         return None
     if len(rows_R) <= LARGE:
         return Index(vectors_ND.shape[1])
-    cells_LD = cells_of(vectors_ND[rows_R], round(2 * len(rows_R) ** 0.5))
+    cells_LD = cells_of(vectors_ND, round(2 * len(rows_R) ** 0.5), rows_R=rows_R)
     return Index(vectors_ND.shape[1], cells_LD=cells_LD, probes=_PROBES)
 
 
 def recall_of(
-    vectors_ND: NDArray[np.float32], survival: Survival, rows_S: NDArray[np.int64], threshold: float
+    vectors_ND: NDArray[np.float32],
+    survival: Survival,
+    rows_S: NDArray[np.int64],
+    threshold: float,
+    rows_R: NDArray[np.int64] | None = None,
 ) -> float:
     """Of the sampled rows that brute force finds a kept row before for, the share that were dropped.
 
     Args:
-        vectors_ND: unit vectors of one group in keep order.
+        vectors_ND: unit vectors in keep order.
         survival: what the layer decided.
-        rows_S: the sample.
+        rows_S: the sample, all of one group.
         threshold: the layer's.
+        rows_R: that group; all rows if it is not given.
     """
     kept_N = survival.kept_N
-    due = found = 0
-    for row in rows_S.tolist():
-        before_K = np.flatnonzero(kept_N[:row])
-        if len(before_K) and float((vectors_ND[before_K] @ vectors_ND[row]).max()) >= threshold:
-            due += 1
-            found += not kept_N[row]
-    return found / due if due else 1.0
+    kept_K = np.flatnonzero(kept_N) if rows_R is None else rows_R[kept_N[rows_R]]
+    best_S = np.full(len(rows_S), -2.0, dtype=np.float32)
+    for start in range(0, len(kept_K), _COMPARED):
+        some_K = kept_K[start : start + _COMPARED]
+        similar_KS = vectors_ND[some_K] @ vectors_ND[rows_S].T
+        similar_KS[some_K[:, None] >= rows_S] = -2.0
+        np.maximum(best_S, similar_KS.max(axis=0), out=best_S)
+    due_S = best_S >= threshold
+    return float((~kept_N[rows_S[due_S]]).mean()) if due_S.any() else 1.0
 
 
 def _nearest_kept(

@@ -51,14 +51,29 @@ def row(
     )
 
 
-def publish(name: str, rows: list[Row]) -> None:
-    """Write the rows of one benchmark and render the page from every benchmark's rows."""
+def publish(name: str, rows: list[Row], *, beside_others: bool = False) -> None:
+    """Write the rows of one benchmark and render the page from every benchmark's rows.
+
+    Args:
+        name: of the benchmark.
+        rows: what was measured.
+        beside_others: keep the rows of earlier runs that were not measured again.
+    """
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    file = RESULTS / f"{name}.json"
+    if beside_others and file.exists():
+        rows = merged(json.loads(file.read_text(encoding="utf-8")), rows)
+    file.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     parts = ["# Benchmarks", "", "Rendered from `tests/bench/results/`; each row says how it was measured.", ""]
     for path in sorted(RESULTS.glob("*.json")):
         parts += _table(path.stem, json.loads(path.read_text(encoding="utf-8")))
     PAGE.write_text("\n".join(parts), encoding="utf-8")
+
+
+def merged(before: list[Row], rows: list[Row]) -> list[Row]:
+    """The rows from before, those that were measured again replaced in their place, new ones at the end."""
+    found = {(row["what"], row["peer"]): row for row in before}
+    return list((found | {(row["what"], row["peer"]): row for row in rows}).values())
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> list[str]:

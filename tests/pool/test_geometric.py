@@ -1,26 +1,42 @@
 """k-center-greedy on sets whose best cover is known, against the textbook version, under one radius."""
 
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from assets.pool import geometric
+from assets.pool import geometric, nearest
 from assets.pool.coverage import certify, radius_curve, random_radius, rarest_leaves
-from assets.pool.geometric import central_picks, centred, core_set
+from assets.pool.geometric import CoreSet, central_picks, centred, core_set
+from assets.pool.nearest import largest_gap, nearest_pick
 from tests.pool.builders import unit_vectors
 
+ROOT = Path(__file__).parents[2]
 
-def textbook(points_ND: NDArray[np.float32], size: int) -> list[int]:
-    """One pick at a time, every distance updated after each."""
-    first = int((points_ND @ points_ND.mean(axis=0)).argmax())
-    picks, near = [first], np.full(len(points_ND), np.inf)
-    while len(picks) < size:
-        near = np.minimum(near, 2 - 2 * (points_ND @ points_ND[picks[-1]]))
-        near[picks] = -1.0
-        picks.append(int(near.argmax()))
-    return picks
+
+def textbook(points_ND: NDArray[np.float32], buckets: Sequence[str], size: int) -> tuple[list[int], list[float]]:
+    """Greedy by the book, one pick and one pass at a time; the picks of all buckets and their squared distances."""
+    made = []
+    for name in set(buckets):
+        rows = np.flatnonzero(np.array(buckets) == name)
+        points = points_ND[rows]
+        pick, near = int((points @ points.sum(axis=0, dtype=np.float64)).argmax()), np.full(len(rows), np.inf)
+        made.append((-np.inf, rows[pick]))
+        for _ in range(min(size, len(rows)) - 1):
+            near = np.minimum(near, 2 - 2 * (points @ points[pick]))
+            near[pick] = -1.0
+            pick = int(near.argmax())
+            made.append((-near[pick], rows[pick]))
+    first = sorted(made)[:size]
+    return [int(row) for _, row in first], [-square for square, _ in first]
 
 
 def sign_vectors(count: int, seed: int) -> NDArray[np.float32]:
@@ -28,18 +44,101 @@ def sign_vectors(count: int, seed: int) -> NDArray[np.float32]:
     return np.random.default_rng(seed).choice([-0.25, 0.25], size=(count, 16)).astype(np.float32)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(2, 300), st.integers(0, 50), st.sampled_from([1, 2, 8]))
-def test_batches_are_exact(count: int, seed: int, batch: int) -> None:
+@settings(deadline=None, max_examples=40)
+@given(st.integers(2, 300), st.integers(1, 4), st.integers(0, 50), st.sampled_from([1, 2, 8, 512]))
+def test_batches_are_exact_with_ties_and_copies_in_any_number_of_buckets(
+    count: int, buckets: int, seed: int, batch: int
+) -> None:
     points = sign_vectors(count, seed)
-    size = max(1, count // 2)
-    original, geometric._BATCH = geometric._BATCH, batch
-    try:
-        found = core_set(points, ["x"] * count, size=size)
-    finally:
-        geometric._BATCH = original
-    assert found.picks_K.tolist() == textbook(points, size)
-    assert (np.diff(found.distance_K) <= 1e-5).all()
+    points[count // 2 :: 3] = points[: len(points[count // 2 :: 3])]  # copies
+    names = [f"b{min(i % 7, buckets - 1)}" for i in range(count)]
+    size = max(buckets, count // 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(geometric, "_BATCH", batch)
+        patch.setattr(geometric, "_FIRST_BATCH", batch)
+        found = core_set(points, names, size=size)
+    picks, squares = textbook(points, names, size)
+    apart = sum(square > 0 for square in squares)  # of copies of picks, the first rows of all buckets fill up
+    assert found.picks_K[:apart].tolist() == picks[:apart]
+    assert sorted(set(found.picks_K)) == sorted(found.picks_K.tolist())
+    assert len(found.picks_K) == min(size, count)
+    assert (np.diff(found.distance_K[np.isfinite(found.distance_K)]) <= 0).all()
+    assert_nearest(points, names, found)
+
+
+def assert_nearest(points_ND: NDArray[np.float32], buckets: Sequence[str], core: CoreSet) -> None:
+    """Every row is covered by the nearest pick of its bucket, a pick by itself."""
+    same = np.array(buckets)[:, None] == np.array(buckets)[core.picks_K]
+    square_NK = np.where(same, 2 - 2 * (points_ND @ points_ND[core.picks_K].T), np.inf)
+    np.testing.assert_allclose(core.cover_N, np.sqrt(square_NK.min(axis=1).clip(0)), atol=2e-3)
+    own = np.sqrt((2 - 2 * (points_ND * points_ND[core.nearest_N]).sum(axis=1)).clip(0))
+    np.testing.assert_allclose(core.cover_N, own, atol=2e-3)
+    assert core.nearest_N[core.picks_K].tolist() == core.picks_K.tolist()
+    assert set(core.nearest_N.tolist()) == set(core.picks_K.tolist())
+
+
+@pytest.mark.parametrize("buckets", [1, 5])
+def test_random_points_give_the_textbook_radius_and_nearest_picks_before_and_after_the_move(buckets: int) -> None:
+    points = unit_vectors(5000, dimensions=24, seed=9)
+    names = [f"b{i % buckets}" for i in range(5000)]
+    found = core_set(points, names, size=600)
+    picks, squares = textbook(points, names, 600)
+    assert found.picks_K.tolist() == picks
+    np.testing.assert_allclose(found.distance_K[buckets:] ** 2, squares[buckets:], atol=1e-5)
+    assert_nearest(points, names, found)
+    assert_nearest(points, names, central_picks(points, found, names))
+
+
+def test_equally_far_rows_of_several_buckets_come_in_the_order_of_rows() -> None:
+    axes = np.eye(16, dtype=np.float32)
+    found = core_set(axes, [f"b{i % 2}" for i in range(16)], size=9)
+    assert found.picks_K.tolist() == list(range(9))
+
+
+STATE = "from tests.pool.test_geometric import state; print(state())"
+
+
+def state() -> str:
+    """What is picked of some rows, as one hash."""
+    points, names = unit_vectors(20_000, dimensions=64, seed=4), [f"b{max(0, i % 10 - 6)}" for i in range(20_000)]
+    found = core_set(points, names, size=2500)
+    moved = central_picks(points, found, names)
+    gap = random_radius(points, names, 2500, seed=0)
+    parts = [*found, *moved, np.array([gap])]
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+
+
+@pytest.mark.slow
+def test_the_number_of_threads_changes_nothing() -> None:
+    found = set()
+    for threads in ("1", "2"):
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        command = [sys.executable, "-c", STATE]
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        found.add(done.stdout.strip())
+    assert len(found) == 1
+
+
+def test_the_size_of_a_product_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, names = unit_vectors(3000, dimensions=40, seed=2), [f"b{i % 3}" for i in range(3000)]
+    whole = [*core_set(points, names, size=400), *nearest_pick(points, np.arange(3000), np.arange(0, 3000, 7))]
+    monkeypatch.setattr(nearest, "_ROWS", 97)
+    monkeypatch.setattr(nearest, "_PICKS", 5)
+    monkeypatch.setattr(geometric, "_BATCH", 33)
+    parts = [*core_set(points, names, size=400), *nearest_pick(points, np.arange(3000), np.arange(0, 3000, 7))]
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_largest_gap_is_that_of_all_rows_and_all_picks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest, "_PICKS", 8)
+    monkeypatch.setattr(nearest, "_PROBED", 3)
+    points, rows = unit_vectors(900, dimensions=12, seed=5), np.arange(100, 900)
+    picks = np.random.default_rng(0).choice(rows, 120, replace=False)
+    expected = float(nearest_pick(points, rows, picks)[1].max())
+    assert largest_gap(points, rows, picks) == expected
+    assert largest_gap(points, rows, picks, at_least=1.9) == 1.9
+    assert largest_gap(points, picks, picks) == 0.0
 
 
 def test_every_cluster_is_visited_before_any_twice() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assets.pool import semantic
 from assets.pool.facts import facts_of
 from assets.pool.semantic import recall_of, sampled_recall, semantic_survivors
-from assets.pool.survival import dropped_rows, kept_rows
+from assets.pool.survival import Survival, dropped_rows, kept_rows
 from resources.embedder import Embedder
 from tests.pool.builders import by_the_rule, queries, shuffled, unit_vectors
 
@@ -100,6 +100,21 @@ def test_a_large_group_is_searched_by_cells_and_loses_next_to_nothing() -> None:
     assert shown is not None
     assert shown > 0.99
     assert sampled_recall(vectors, ["x"] * 12_000, [""] * 12_000, exact, 0.9) is None, "nothing was searched by cells"
+
+
+def test_recall_within_a_group_is_that_of_the_group_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(semantic, "_COMPARED", 7)
+    vectors, rows = unit_vectors(300, dimensions=4, seed=1), np.arange(1, 300, 3)
+    kept = semantic_survivors(vectors[rows], ["x"] * 100, [""] * 100, 0.9).survivor_N
+    kept[::2] = np.arange(100)[::2]  # half of the dropped rows are forgotten
+    similarity = np.ones(300, dtype=np.float32)
+    whole = np.arange(300)
+    whole[rows] = rows[kept]
+    alone = recall_of(vectors[rows], Survival(kept, similarity[:100]), np.arange(100), 0.9)
+    before = np.tril(vectors[rows] @ vectors[rows].T, -1)[:, kept == np.arange(100)].max(axis=1) >= 0.9
+    assert alone == pytest.approx((kept != np.arange(100))[before].mean())
+    assert 0 < alone < 1
+    assert recall_of(vectors, Survival(whole, similarity), rows, 0.9, rows) == alone
 
 
 def test_a_bucket_of_identical_vectors_is_no_trouble_for_cells() -> None:
