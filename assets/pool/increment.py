@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import band_keys, groups_of, lexical_survivors
+from assets.pool.lexical import Progress, band_keys, groups_of, lexical_survivors, silent
 from assets.pool.minhash import CROWD, Banding, Utf8, bands_for, utf8_of
 from assets.pool.survival import Survival
 from environments.seeds import stable_hash
@@ -72,7 +72,12 @@ class LexicalIndex:
         self.banding: Banding = bands_for(self.threshold)
 
     def add(
-        self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+        self,
+        ids: Sequence[str],
+        first_seen: pl.Series,
+        texts: pl.Series,
+        facts: Sequence[str] | None,
+        progress: Progress = silent,
     ) -> list[int]:
         """Take in rows and decide them and whatever they change; returns the slots of older rows that changed.
 
@@ -81,6 +86,7 @@ class LexicalIndex:
             first_seen: when each was first seen; null comes last.
             texts: normalised.
             facts: keys of what must agree, or None for the numbers written in digits.
+            progress: told what is being done, and how far it is.
 
         Raises:
             ValueError: a text is empty, or lengths differ.
@@ -90,7 +96,7 @@ class LexicalIndex:
         if not len(ids):
             return []
         if not len(self):
-            self.fill(ids, first_seen, texts, facts)
+            self.fill(ids, first_seen, texts, facts, progress)
             return []
         first = len(self)
         self._append(ids, first_seen, texts, facts)
@@ -99,7 +105,14 @@ class LexicalIndex:
         self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
         return sorted(slot for slot in self._decide(slots) if slot < first)
 
-    def fill(self, ids: Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None) -> None:
+    def fill(
+        self,
+        ids: Sequence[str],
+        first_seen: pl.Series,
+        texts: pl.Series,
+        facts: Sequence[str] | None,
+        progress: Progress = silent,
+    ) -> None:
         """Take in the first rows, all at once: what `add` would decide, without asking row by row.
 
         Raises:
@@ -110,7 +123,7 @@ class LexicalIndex:
         self._append(ids, first_seen, texts, facts)
         order = self.in_keep_order()
         chosen = [facts[slot] for slot in order.tolist()] if facts is not None else None
-        found = lexical_survivors(texts.gather(order), chosen, self.threshold)
+        found = lexical_survivors(texts.gather(order), chosen, self.threshold, progress=progress)
         self.survivor_S, self.similarity_S = np.empty(len(order), np.int64), np.empty(len(order), np.float32)
         self.survivor_S[order], self.similarity_S[order] = order[found.survivor_N], found.similarity_N
 
@@ -119,6 +132,10 @@ class LexicalIndex:
         place_S = np.empty(len(self), dtype=np.int64)
         place_S[slots] = np.arange(len(slots))
         return Survival(place_S[self.survivor_S[slots]], self.similarity_S[slots])
+
+    def groups(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """A number for the facts of each slot: rows with different ones are never compared."""
+        return np.concatenate([s.group_N for s in self.segments] or [np.empty(0, np.uint64)])[slots]
 
     def in_keep_order(self) -> NDArray[np.int64]:
         """Every slot, by first seen, then id."""
