@@ -103,7 +103,7 @@ class LexicalIndex:
         slots = np.arange(first, first + len(ids))
         self.survivor_S = np.concatenate([self.survivor_S, np.full(len(slots), -1)])
         self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
-        return sorted(slot for slot in self._decide(slots) if slot < first)
+        return sorted(slot for slot in self._decide(slots, progress) if slot < first)
 
     def fill(
         self,
@@ -155,14 +155,15 @@ class LexicalIndex:
         sorted_BN = np.take_along_axis(key_BN, row_BN, axis=1)
         self.segments.append(Segment(named, seen_N, utf8, group_N, sorted_BN, row_BN))
 
-    def _decide(self, slots: NDArray[np.int64]) -> set[int]:
+    def _decide(self, slots: NDArray[np.int64], progress: Progress) -> set[int]:
         """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""
         known: dict[int, list[tuple[int, float]]] = {int(slot): [] for slot in slots}
         known |= _by_row(self._near(slots))
         queue = [(*self._order(int(slot)), int(slot)) for slot in slots]
         heapq.heapify(queue)
-        waiting, changed = {int(slot) for slot in slots}, set()
+        waiting, changed, done = {int(slot) for slot in slots}, set(), 0
         while queue:
+            progress("rows decided", done := done + 1, done + len(queue))
             seen, name, slot = heapq.heappop(queue)
             waiting.discard(slot)
             near = known.get(slot)

@@ -184,7 +184,7 @@ def _claimed(
     return Survival(survivor_N, similarity_N)
 
 
-def pieces_of(root_A: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def pieces_of(root_A: NDArray[np.int32] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Borders of about `count` pieces that tear no component apart."""
     wanted = np.linspace(0, len(root_A), count + 1).astype(np.int64)
     inside = wanted[1:-1]

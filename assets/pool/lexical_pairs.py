@@ -3,12 +3,12 @@
 Facts must agree, so rows are compared within their group: each with each where it has at most `LARGE` rows, which
 finds every pair, and through bands cut for the floor where it has more.
 
-Shapes: N rows, A rows that share a bucket, B bands, K buckets, W words of a sketch.
+Shapes: N rows, A rows that share a bucket, B bands, K buckets.
 """
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,11 @@ from assets.pool.minhash import Utf8, bands_for, utf8_of
 from assets.pool.pairs import BOUND, Levels, Pairs, Piece, gathered, is_off, levels_of, no_pairs
 from assets.pool.survival import Survival
 
+if TYPE_CHECKING:
+    from assets.pool.pair_kernels import Texts
+
 LARGE = 10_000
+"""Rows of one group from which on bands propose the pairs; ours."""
 _RECALL = 0.99
 """Share of the pairs exactly at the floor that bands find; more of those above it."""
 _MOST = 1024
@@ -98,9 +102,7 @@ def _by_bands(
     join_rows(survivor_A.astype(np.int32), 0, np.empty(len(rows_A), np.int32), found.root_N)
     roots_of(found.root_N)
     order_A = np.argsort(found.root_N, kind="stable")
-    candidates = _Candidates(
-        found.root_N[order_A].astype(np.int64), found.bucket_BN[:, order_A], found.buckets, _MOST
-    )
+    candidates = _Candidates(found.root_N[order_A].astype(np.int64), found.bucket_BN[:, order_A], found.buckets, _MOST)
     return rows_A[order_A], candidates
 
 
@@ -115,12 +117,11 @@ def _compared(
     progress: Progress,
 ) -> list[Piece]:
     """The pairs of some rows, component by component."""
-    from assets.pool.pair_kernels import find_pairs
+    from assets.pool.pair_kernels import Rule, find_pairs
 
     if not len(rows_A):
         return []
-    utf8 = utf8_of(texts.gather(rows_A))
-    size_A, sketch_AW = _sketches(utf8, pool)
+    sketched, rule = _sketched(utf8_of(texts.gather(rows_A)), pool), Rule(levels.level_T, levels.own, BOUND)
     head_K, tail_K = np.full(candidates.buckets, -1, np.int32), np.empty(candidates.buckets, np.int32)
     place_N = np.empty(len(texts), dtype=np.int64)
     place_N[rows_A] = np.arange(len(rows_A))
@@ -130,10 +131,10 @@ def _compared(
     def part(begin: int, end: int) -> Piece:
         """Whole components, from `begin` to `end`."""
         whole_A = np.ones(end - begin, dtype=np.bool_)
+        bucket_BA = np.ascontiguousarray(candidates.bucket_BA[:, begin:end])
         later_P, earlier_P, similar_P, missed = find_pairs(
-            utf8.bytes_C, utf8.starts_N, size_A, sketch_AW, np.arange(begin, end, dtype=np.int32),
-            np.ascontiguousarray(candidates.bucket_BA[:, begin:end]), (survivor_A[begin:end] - begin).astype(np.int32),
-            levels.level_T, levels.own, BOUND, candidates.most, head_K, tail_K, whole_A,
+            sketched, begin, bucket_BA, (survivor_A[begin:end] - begin).astype(np.int32), rule, candidates.most,
+            head_K, tail_K, whole_A,
         )  # fmt: skip
         whole_N[rows_A[begin:end]] = whole_A
         return rows_A[begin + later_P], rows_A[begin + earlier_P], similar_P, missed
@@ -145,17 +146,17 @@ def _compared(
     return found
 
 
-def _sketches(utf8: Utf8, pool: ThreadPoolExecutor) -> tuple[NDArray[np.int32], NDArray[np.uint64]]:
-    """Distinct n-grams of each text and a bit for each of them, shapes (N,) and (N, W)."""
-    from assets.pool.pair_kernels import WORDS, sketch_texts
+def _sketched(utf8: Utf8, pool: ThreadPoolExecutor) -> "Texts":
+    """The texts with the number of their distinct n-grams and a bit for each of these."""
+    from assets.pool.pair_kernels import WORDS, Texts, sketch_texts
 
     rows = len(utf8.starts_N) - 1
-    size_N, sketch_NW = np.empty(rows, dtype=np.int32), np.zeros((rows, WORDS), dtype=np.uint64)
+    texts = Texts(*utf8, np.empty(rows, dtype=np.int32), np.zeros((rows, WORDS), dtype=np.uint64))
 
     def chunk(start: int) -> None:
         """One chunk of rows."""
         stop = min(start + _ROWS_AT_A_TIME, rows)
-        sketch_texts(utf8.bytes_C, utf8.starts_N, (start, stop), utf8.longest, size_N, sketch_NW)
+        sketch_texts(*utf8, (start, stop), utf8.longest, texts.size_N, texts.sketch_NW)
 
     list(pool.map(chunk, range(0, rows, _ROWS_AT_A_TIME)))
-    return size_N, sketch_NW
+    return texts

@@ -9,6 +9,8 @@ Shapes: C bytes, N texts, L characters of the longest, W words of a sketch, B ba
 K buckets, T levels, P pairs.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -21,6 +23,29 @@ Found = tuple[I64, I64, F64, int]
 WORDS = 4
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 _ONE = np.uint64(1)
+
+
+class Texts(NamedTuple):
+    """Texts as UTF-8, end to end, and what `sketch_texts` says of each."""
+
+    bytes_C: U8
+    starts_N: I64
+    """Where each begins; length N + 1."""
+    size_N: I32
+    """Distinct n-grams."""
+    sketch_NW: U64
+    """One bit of 256 for each of them."""
+
+
+class Rule(NamedTuple):
+    """Which pairs are stored."""
+
+    level_T: F64
+    """Ascending, at most 63; the lowest is the floor, and the layer's threshold is one of them."""
+    own_level: int
+    """Which one."""
+    bound: int
+    """Pairs of one row beyond which only those are stored that take it out at some level."""
 
 
 @njit(cache=True, nogil=True)
@@ -36,79 +61,91 @@ def sketch_texts(bytes_C: U8, starts_N: I64, rows: tuple[int, int], longest: int
 
 @njit(cache=True, nogil=True)
 def find_pairs(
-    bytes_C: U8,
-    starts_N: I64,
-    size_N: I32,
-    sketch_NW: U64,
-    rows_A: I32,
+    texts: Texts,
+    first: int,
     bucket_BA: I32,
     survivor_A: I32,
-    level_T: F64,
-    own_level: int,
-    bound: int,
+    rule: Rule,
     most: int,
     head_K: I32,
     tail_K: I32,
     whole_A: NDArray[np.bool_],
 ) -> Found:
-    """Pairs of texts down to the lowest level, as positions in `rows_A`.
+    """Pairs among some texts, in keep order, as positions among them.
 
     Args:
-        bytes_C: texts as UTF-8, end to end.
-        starts_N: where each text begins; length N + 1.
-        size_N: distinct n-grams of each.
-        sketch_NW: see `sketch_texts`.
-        rows_A: rows in keep order; no row elsewhere shares a bucket with one of them, and their facts agree within one.
+        texts: these and others.
+        first: where these begin; no other text shares a bucket with one of them, and in a bucket all facts agree.
         bucket_BA: bucket of each in each band, -1 where it is alone.
-        survivor_A: what the layer decided, as positions in `rows_A`.
-        level_T: ascending, at most 63; the layer's threshold is one of them.
-        own_level: which one.
-        bound: pairs of one row beyond which only those are stored that take it out somewhere.
+        survivor_A: what the layer decided, as positions.
+        rule: what is stored.
         most: rows of one bucket that a row is compared with, the earliest.
         head_K: scratch by bucket, all -1.
         tail_K: scratch by bucket.
         whole_A: written: whether every pair of the row is stored.
     """
     later, earlier, similar = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)], [0.0 for _ in range(0)]
+    rows, missed = len(survivor_A), 0
     after_BA = np.full(bucket_BA.shape, -1, dtype=np.int32)
-    stamp_A, near_A = np.full(len(rows_A), -1, dtype=np.int32), np.empty(len(rows_A), dtype=np.int32)
-    standing_A = np.zeros(len(rows_A), dtype=np.uint64)
-    longest = missed = 0
-    for row in rows_A:
-        longest = max(longest, starts_N[row + 1] - starts_N[row])
+    stamp_A, near_A = np.full(rows, -1, dtype=np.int32), np.empty(rows, dtype=np.int32)
+    standing_A = np.zeros(rows, dtype=np.uint64)
+    longest = max(1, (texts.starts_N[first + 1 : first + rows + 1] - texts.starts_N[first : first + rows]).max())
     own_L, other_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
-    for at in range(len(rows_A)):
-        row, stored, kept = rows_A[at], 0, survivor_A[at] == at
-        left = _all_of(len(level_T))
-        near, whole_A[at] = _beside(at, survivor_A[at], bucket_BA, head_K, after_BA, most, stamp_A, near_A)
-        own = cut_set(bytes_C, starts_N[row], starts_N[row + 1], own_L) if near else 0
-        for other in near_A[:near]:
-            if stored >= bound and not left:
-                break
-            least = level_T[0] if stored < bound else level_T[_lowest(left)]
-            beside = rows_A[other]
-            chosen = other == survivor_A[at]
-            if not chosen and not _may_reach(size_N[row], size_N[beside], sketch_NW[row], sketch_NW[beside], least):
-                continue
-            count = cut_set(bytes_C, starts_N[beside], starts_N[beside + 1], other_L)
-            found = similarity(own_L, own, other_L, count, level_T[0])
-            if found < least and not chosen:
-                continue
-            if kept and survivor_A[other] == other and found >= level_T[own_level]:
-                missed += 1
-                continue
-            gone = standing_A[other] & _up_to(level_T, found)
-            if chosen or stored < bound or gone & left:
-                later.append(np.int64(at))
-                earlier.append(np.int64(other))
-                similar.append(found)
-                stored += 1
-                left &= ~gone
-        whole_A[at] &= stored < bound
-        standing_A[at] = _with_own(left, own_level, kept)
+    for at in range(rows):
+        near, all_met = _beside(at, survivor_A[at], bucket_BA, head_K, after_BA, most, stamp_A, near_A)
+        stored = len(later)
+        left, overlooked = _compare(
+            at, near_A[:near], texts, first, survivor_A, standing_A, rule, own_L, other_L, later, earlier, similar
+        )
+        missed += overlooked
+        whole_A[at] = all_met and len(later) - stored < rule.bound
+        standing_A[at] = _with_own(left, rule.own_level, survivor_A[at] == at)
         if standing_A[at]:
             _line_up(at, bucket_BA, head_K, tail_K, after_BA)
     return np.array(later), np.array(earlier), np.array(similar), missed
+
+
+@njit(cache=True, nogil=True)
+def _compare(
+    at: int,
+    near_K: I32,
+    texts: Texts,
+    first: int,
+    survivor_A: I32,
+    standing_A: U64,
+    rule: Rule,
+    own_L: U64,
+    other_L: U64,
+    later: list[np.int64],
+    earlier: list[np.int64],
+    similar: list[float],
+) -> tuple[np.uint64, int]:
+    """Append the pairs of one row worth storing; returns the levels that keep it, and how many pairs were missed."""
+    left, missed, stored = _all_of(len(rule.level_T)), 0, 0
+    own = cut_set(texts.bytes_C, texts.starts_N[first + at], texts.starts_N[first + at + 1], own_L)
+    for other in near_K:
+        least = rule.level_T[0]
+        if stored >= rule.bound:
+            if not left:
+                break
+            least = rule.level_T[_lowest(left)]
+        if not _may_reach(texts, first + at, first + other, least):
+            continue
+        count = cut_set(texts.bytes_C, texts.starts_N[first + other], texts.starts_N[first + other + 1], other_L)
+        found = similarity(own_L, own, other_L, count, least)
+        if found < least:
+            continue
+        if survivor_A[at] == at and survivor_A[other] == other and found >= rule.level_T[rule.own_level]:
+            missed += 1
+            continue
+        gone = standing_A[other] & _up_to(rule.level_T, found)
+        if stored < rule.bound or gone & left:
+            later.append(np.int64(at))
+            earlier.append(np.int64(other))
+            similar.append(found)
+            stored += 1
+            left &= ~gone
+    return left, missed
 
 
 @njit(cache=True, nogil=True)
@@ -119,9 +156,7 @@ def settle_block(
     similar_P: F64,
     survivor_R: I64,
     similarity_R: F32,
-    level_T: F64,
-    own_level: int,
-    bound: int,
+    rule: Rule,
     standing_R: U64,
     whole_R: NDArray[np.bool_],
 ) -> Found:
@@ -131,42 +166,36 @@ def settle_block(
         first: number of the block's first row in its group.
         limit_B: where the neighbours of each row of the block begin; length B + 1.
         row_P: neighbours, ascending; those that do not come before the row are passed over.
-        similar_P: similarity with each, at least the lowest level.
+        similar_P: similarity with each, at least the floor.
         survivor_R: what the layer decided, as numbers in the group.
         similarity_R: what it found.
-        level_T: see `find_pairs`.
-        own_level: see `find_pairs`.
-        bound: see `find_pairs`.
+        rule: what is stored.
         standing_R: written: the levels that keep each row.
-        whole_R: written: whether every pair of the row is stored.
+        whole_R: lowered: whether every pair of the row is stored.
     """
     later, earlier, similar = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)], [0.0 for _ in range(0)]
     missed = 0
     for row in range(first, first + len(limit_B) - 1):
-        survivor, stored = survivor_R[row], 0
-        left = _all_of(len(level_T))
-        if survivor != row:
-            later.append(row)
-            earlier.append(survivor)
-            similar.append(float(similarity_R[row]))
-            stored += 1
-            left &= ~(standing_R[survivor] & _up_to(level_T, similarity_R[row]))
-        for p in range(limit_B[row - first], limit_B[row - first + 1]):
-            other, found = row_P[p], similar_P[p]
-            if other >= row or other == survivor:
+        survivor, stored, left = survivor_R[row], 0, _all_of(len(rule.level_T))
+        for p in range(limit_B[row - first] - 1, limit_B[row - first + 1]):
+            if p < limit_B[row - first]:  # what the layer decided comes first, with the similarity that it found
+                other, found = survivor, float(similarity_R[row])
+            else:
+                other, found = row_P[p], similar_P[p]
+            if other >= row or (other == survivor and stored):
                 continue
-            if survivor == row and survivor_R[other] == other and found >= level_T[own_level]:
+            if survivor == row and survivor_R[other] == other and found >= rule.level_T[rule.own_level]:
                 missed += 1
                 continue
-            gone = standing_R[other] & _up_to(level_T, found)
-            if stored < bound or gone & left:
-                later.append(row)
+            gone = standing_R[other] & _up_to(rule.level_T, found)
+            if stored < rule.bound or gone & left:
+                later.append(np.int64(row))
                 earlier.append(np.int64(other))
                 similar.append(found)
                 stored += 1
                 left &= ~gone
-        whole_R[row] &= stored < bound
-        standing_R[row] = _with_own(left, own_level, survivor == row)
+        whole_R[row] &= stored < rule.bound
+        standing_R[row] = _with_own(left, rule.own_level, survivor == row)
     return np.array(later), np.array(earlier), np.array(similar), missed
 
 
@@ -223,14 +252,15 @@ def _line_up(at: int, bucket_BA: I32, head_K: I32, tail_K: I32, after_BA: I32) -
 
 
 @njit(cache=True, nogil=True)
-def _may_reach(left: int, right: int, left_W: U64, right_W: U64, least: float) -> bool:
-    """Whether sets of these sizes and sketches can have that Jaccard similarity: bits that differ are n-grams apart."""
-    if min(left, right) < least * max(left, right):
+def _may_reach(texts: Texts, left: int, right: int, least: float) -> bool:
+    """Whether two texts can have that Jaccard similarity: bits in which their sketches differ are n-grams apart."""
+    sizes = texts.size_N[left] + texts.size_N[right]
+    if min(texts.size_N[left], texts.size_N[right]) < least * max(texts.size_N[left], texts.size_N[right]):
         return False
     apart = 0
     for w in range(WORDS):
-        apart += _ones_in(left_W[w] ^ right_W[w])
-    return left + right - apart >= least * (left + right + apart) - 1e-9
+        apart += _ones_in(texts.sketch_NW[left, w] ^ texts.sketch_NW[right, w])
+    return bool(sizes - apart >= least * (sizes + apart) - 1e-9)
 
 
 @njit(cache=True, nogil=True)
@@ -249,7 +279,7 @@ def _all_of(levels: int) -> np.uint64:
 @njit(cache=True, nogil=True)
 def _up_to(level_T: F64, found: float) -> np.uint64:
     """The levels that a similarity reaches."""
-    return _all_of(np.searchsorted(level_T, found, side="right"))
+    return _all_of(int(np.searchsorted(level_T, found, side="right")))
 
 
 @njit(cache=True, nogil=True)

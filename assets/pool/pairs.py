@@ -12,7 +12,7 @@ Shapes: N rows, P pairs, T levels, D dimensions, R rows of one group, B bands.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ _MOST_LEVELS = 61
 """Beside the floor's and the threshold's own: a row has one bit for each."""
 
 
+Similarities = NDArray[np.floating[Any]]
 BOUNDS = {"threshold": pl.Float64, "floor": pl.Float64, "step": pl.Float64, "bounded": pl.Int64, "missed": pl.Int64}
 
 
@@ -32,7 +33,7 @@ class Pairs(NamedTuple):
 
     later_P: NDArray[np.int64]
     earlier_P: NDArray[np.int64]
-    similarity_P: NDArray[np.float64] | NDArray[np.float32]
+    similarity_P: Similarities
     """In the precision that the layer compares in."""
     whole_P: NDArray[np.bool_]
     """Whether every pair of the later row is stored."""
@@ -79,9 +80,7 @@ Piece = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]
 """Later and earlier row and similarity of some pairs, and how many the layer had missed."""
 
 
-def gathered(
-    found: Sequence[Piece], whole_N: NDArray[np.bool_], step: float, dtype: type[np.float32] | type[np.float64]
-) -> Pairs:
+def gathered(found: Sequence[Piece], whole_N: NDArray[np.bool_], step: float, dtype: type[np.floating[Any]]) -> Pairs:
     """Pairs found piece by piece, in order."""
     if not found:
         return no_pairs()._replace(step=step, similarity_P=np.empty(0, dtype))
@@ -94,18 +93,26 @@ def gathered(
     )
 
 
-def kept_at(pairs: Pairs, threshold: float, present_N: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def kept_at(
+    later_P: NDArray[np.int64],
+    earlier_P: NDArray[np.int64],
+    similarity_P: Similarities,
+    threshold: float,
+    there_N: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
     """Which rows a run at `threshold` keeps.
 
     Args:
-        pairs: down to a floor that is not above the threshold.
+        later_P: the later row of each pair; the pairs of an earlier row come before those of a later one.
+        earlier_P: the earlier one.
+        similarity_P: down to a floor that is not above the threshold.
         threshold: similarity at which a row is a copy.
-        present_N: which of the N rows are there at all.
+        there_N: which of the N rows are there at all.
     """
     from assets.pool.pair_kernels import replay
 
-    kept_N = present_N.copy()
-    replay(pairs.later_P, pairs.earlier_P, pairs.similarity_P >= pairs.similarity_P.dtype.type(threshold), kept_N)
+    kept_N = there_N.copy()
+    replay(later_P, earlier_P, similarity_P >= similarity_P.dtype.type(threshold), kept_N)
     return kept_N
 
 

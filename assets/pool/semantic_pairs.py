@@ -61,7 +61,7 @@ def semantic_pairs(
         own = Survival(np.searchsorted(rows_R, survival.survivor_N[rows_R]), survival.similarity_N[rows_R])
         whole_R = np.ones(len(rows_R), dtype=np.bool_)
         pieces = _of_group(vectors_ND[rows_R], own, levels._replace(level_T=rounded_T), whole_R)
-        found += [(rows_R[later_P], rows_R[earlier_P], *rest) for later_P, earlier_P, *rest in pieces]
+        found += [(rows_R[later_P], rows_R[earlier_P], similar_P, m) for later_P, earlier_P, similar_P, m in pieces]
         whole_N[rows_R] = whole_R
         done += len(rows_R)
         progress("rows compared for the preview", done, total)
@@ -71,19 +71,15 @@ def semantic_pairs(
 def _of_group(
     vectors_RD: NDArray[np.float32], survival: Survival, levels: Levels, whole_R: NDArray[np.bool_]
 ) -> list[Piece]:
-    from assets.pool.pair_kernels import settle_block
+    from assets.pool.pair_kernels import Rule, settle_block
 
     standing_R = np.zeros(len(vectors_RD), dtype=np.uint64)
+    rule = Rule(levels.level_T, levels.own, BOUND)
     search = _Search(vectors_RD, float(levels.level_T[0]))
     pieces = []
     for start in range(0, len(vectors_RD), _BLOCK):
         near = search.near(start, standing_R, whole_R)
-        pieces.append(
-            settle_block(
-                start, near.limit_B, near.row_P, near.similar_P, survival.survivor_N, survival.similarity_N,
-                levels.level_T, levels.own, BOUND, standing_R, whole_R,
-            )
-        )  # fmt: skip
+        pieces.append(settle_block(start, *near, survival.survivor_N, survival.similarity_N, rule, standing_R, whole_R))
     return pieces
 
 
@@ -109,17 +105,19 @@ class _Search:
     def near(self, start: int, standing_R: NDArray[np.uint64], whole_R: NDArray[np.bool_]) -> _Near:
         """The rows that stand at some level and reach the floor, and those of the block itself."""
         block_BD = self._vectors_RD[start : start + _BLOCK]
-        inside = np.arange(start, start + len(block_BD))
+        inside_B = np.arange(start, start + len(block_BD))
         if self._index is None:
-            row_K = np.concatenate([np.flatnonzero(standing_R[:start]), inside])
-            return self._listed(block_BD @ self._vectors_RD[row_K].T, np.broadcast_to(row_K, (len(block_BD), len(row_K))))
+            row_K = np.concatenate([np.flatnonzero(standing_R[:start]), inside_B])
+            row_BK = np.broadcast_to(row_K, (len(block_BD), len(row_K)))
+            return self._listed(block_BD @ self._vectors_RD[row_K].T, row_BK)
         before = np.arange(max(0, start - _BLOCK), start)
         self._stored.append(before[standing_R[before] > 0])
         self._index.add(self._vectors_RD[self._stored[-1]])
         nearest = self._index.nearest(block_BD, BOUND)
-        whole_R[inside] &= nearest.similarity_QK[:, -1] < self._floor
+        whole_R[inside_B] &= nearest.similarity_QK[:, -1] < self._floor
         known_S = np.concatenate([*self._stored, [-1]])  # FAISS says -1 where it has no more
-        row_BK = np.concatenate([known_S[nearest.row_QK], np.broadcast_to(inside, (len(block_BD), len(block_BD)))], axis=1)
+        row_BB = np.broadcast_to(inside_B, (len(block_BD), len(block_BD)))
+        row_BK = np.concatenate([known_S[nearest.row_QK], row_BB], axis=1)
         similar_BK = np.concatenate([nearest.similarity_QK, block_BD @ block_BD.T], axis=1)
         order_BK = np.argsort(row_BK, axis=1, kind="stable")
         return self._listed(np.take_along_axis(similar_BK, order_BK, 1), np.take_along_axis(row_BK, order_BK, 1))

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from assets.pool import lexical_pairs as by_letters
 from assets.pool import semantic_pairs as by_meaning
@@ -30,8 +31,8 @@ def pairs_of(texts: list[str], facts: list[str], threshold: float, floor: float)
     return survival, by_letters.lexical_pairs(said, groups, survival, threshold=threshold, floor=floor)
 
 
-def everyone(count: int) -> np.ndarray:
-    return np.ones(count, dtype=np.bool_)
+def kept(pairs: Pairs, threshold: float, count: int) -> NDArray[np.bool_]:
+    return kept_at(*pairs[:3], threshold, np.ones(count, dtype=np.bool_))
 
 
 @settings(deadline=None, max_examples=100)
@@ -44,8 +45,8 @@ def test_letters_replayed_at_any_threshold_keep_what_a_run_there_keeps(
     assume(pairs.missed == 0)  # the bands of the layer find a pair above its threshold with 99.9%
     same = np.array(facts)[:, None] == np.array(facts)[None, :]
     expected = by_the_rule(np.where(same, jaccard_of(texts), 0.0), threshold)
-    np.testing.assert_array_equal(kept_at(pairs, threshold, everyone(len(texts))), expected.kept_N)
-    np.testing.assert_array_equal(kept_at(pairs, 0.75, everyone(len(texts))), survival.kept_N)
+    np.testing.assert_array_equal(kept(pairs, threshold, len(texts)), expected.kept_N)
+    np.testing.assert_array_equal(kept(pairs, 0.75, len(texts)), survival.kept_N)
     assert (pairs.earlier_P < pairs.later_P).all()
 
 
@@ -61,9 +62,9 @@ def test_meanings_replayed_at_any_threshold_keep_what_a_run_there_keeps(
         pairs = by_meaning.semantic_pairs(vectors, buckets, [""] * count, survival, threshold=0.8, floor=0.6)
     finally:
         by_meaning._BLOCK = original
-    np.testing.assert_array_equal(kept_at(pairs, 0.8, everyone(count)), survival.kept_N)
+    np.testing.assert_array_equal(kept(pairs, 0.8, count), survival.kept_N)
     expected = semantic_survivors(vectors, buckets, [""] * count, threshold)
-    np.testing.assert_array_equal(kept_at(pairs, threshold, everyone(count)), expected.kept_N)
+    np.testing.assert_array_equal(kept(pairs, threshold, count), expected.kept_N)
 
 
 def near_copies(count: int, seed: int = 0) -> list[str]:
@@ -93,7 +94,7 @@ def test_a_crowd_stores_few_pairs_of_a_row_and_loses_nothing_at_the_levels(
     similarity = jaccard_of(texts)
     for threshold in levels.level_T:
         expected = by_the_rule(similarity, threshold).kept_N if threshold != 0.75 else survival.kept_N
-        np.testing.assert_array_equal(kept_at(pairs, threshold, everyone(count)), expected)
+        np.testing.assert_array_equal(kept(pairs, threshold, count), expected)
 
 
 def test_a_bucket_of_equal_vectors_stores_one_pair_a_row_beyond_the_first_block() -> None:
@@ -101,8 +102,8 @@ def test_a_bucket_of_equal_vectors_stores_one_pair_a_row_beyond_the_first_block(
     survival = semantic_survivors(same, ["x"] * 3000, [""] * 3000, 0.93)
     pairs = by_meaning.semantic_pairs(same, ["x"] * 3000, [""] * 3000, survival, threshold=0.93, floor=0.85)
     assert len(pairs.later_P) <= 3000 * BOUND
-    assert kept_at(pairs, 0.99, everyone(3000)).sum() == 1
-    assert kept_at(pairs, 0.93, everyone(3000)).sum() == 1
+    assert kept(pairs, 0.99, 3000).sum() == 1
+    assert kept(pairs, 0.93, 3000).sum() == 1
 
 
 def test_a_large_group_is_searched_by_cells_and_agrees_with_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,10 +116,10 @@ def test_a_large_group_is_searched_by_cells_and_agrees_with_its_layer(monkeypatc
     monkeypatch.setattr(by_meaning, "LARGE", 1000)
     survival = semantic_survivors(vectors, bucket, facts, 0.93)
     pairs = by_meaning.semantic_pairs(vectors, bucket, facts, survival, threshold=0.93, floor=0.85)
-    np.testing.assert_array_equal(kept_at(pairs, 0.93, everyone(4000)), survival.kept_N)
+    np.testing.assert_array_equal(kept(pairs, 0.93, 4000), survival.kept_N)
     for threshold in (0.86, 0.9, 0.96):
         expected = semantic_survivors(vectors, bucket, facts, threshold)
-        assert (kept_at(pairs, threshold, everyone(4000)) == expected.kept_N).mean() > 0.98
+        assert (kept(pairs, threshold, 4000) == expected.kept_N).mean() > 0.98
 
 
 def test_what_the_layer_missed_is_counted_and_does_not_contradict_it() -> None:
@@ -127,7 +128,7 @@ def test_what_the_layer_missed_is_counted_and_does_not_contradict_it() -> None:
     groups = np.zeros(3, dtype=np.uint64)
     pairs = by_letters.lexical_pairs(pl.Series(texts), groups, blind, threshold=0.75, floor=0.6)
     assert pairs.missed == 1
-    assert kept_at(pairs, 0.75, everyone(3)).tolist() == [True, True, False]
+    assert kept(pairs, 0.75, 3).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("floor", [0.0, 0.75, 0.9])
@@ -139,7 +140,9 @@ def test_without_a_floor_below_the_threshold_nothing_is_stored(floor: float) -> 
     assert len(by_meaning.semantic_pairs(vectors, ["x"] * 2, [""] * 2, survival, threshold=0.75, floor=floor)[0]) == 0
 
 
-@pytest.mark.parametrize(("floor", "threshold"), [(0.6, 0.75), (0.85, 0.93), (0.01, 0.02), (0.613, 0.7771), (0.999, 1.0)])
+@pytest.mark.parametrize(
+    ("floor", "threshold"), [(0.6, 0.75), (0.85, 0.93), (0.01, 0.02), (0.613, 0.7771), (0.999, 1.0)]
+)
 def test_levels_fit_into_one_word_and_hold_floor_and_threshold(floor: float, threshold: float) -> None:
     levels = levels_of(floor, threshold)
     assert len(levels.level_T) <= 63

@@ -13,6 +13,7 @@ from assets.labels import assets as labels
 from assets.labels import checks as label_checks
 from assets.pool import assets as pool
 from assets.pool import checks as pool_checks
+from assets.pool.preview import DROPPED
 from assets.pool.story import find, story, told
 from assets.taxonomy.tree import load_taxonomy
 from resources.lake import Lake
@@ -88,13 +89,13 @@ def test_every_check_holds(factory: Factory) -> None:
 
 
 def test_the_funnel_keeps_sets_aside_or_drops_every_query_and_says_why(lake: Lake) -> None:
-    lexical, aside = lake.read(pool.DROPPED, "lexical"), lake.read("labels/irrelevance_set")
+    lexical, aside = lake.read(DROPPED, "lexical"), lake.read("labels/irrelevance_set")
     assert ("q00001", "q00000") in lexical.select("query_id", "survivor").rows()
     assert set(aside["query_id"]) == {"q00009", "q00010"}
     assert aside.sort("query_id")["difficulty"].to_list() == [0, -1]
 
     kept = lake.read("pool/candidate_pool")
-    gone = [lake.read(pool.DROPPED, layer) for layer in ("lexical", "labels", "semantic", "geometric")]
+    gone = [lake.read(DROPPED, layer) for layer in ("lexical", "labels", "semantic", "geometric")]
     assert len(kept) == 6
     assert sorted([*kept["query_id"], *pl.concat(gone)["query_id"]]) == [f"q{i:05d}" for i in range(len(TEXTS))]
     support = lake.read("queries/distinct_queries")["support"].sum()
