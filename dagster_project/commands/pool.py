@@ -26,7 +26,7 @@ def show(
     if found[-1].layer != "semantic":
         say("\nThe semantic layer stores no similarities (its setting `floor`): what it would keep of these is open.")
     elif found[0].layer == "lexical" and (unlabelled := _unlabelled(found[0])):
-        say(f"\nNot in the semantic layer's table: {unlabelled:,} queries that have no label yet.")
+        say(f"\nLeft out of the semantic layer's table, for they have no label yet: {unlabelled:,}")
 
 
 @app.callback()
