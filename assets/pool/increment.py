@@ -139,6 +139,8 @@ class LexicalIndex:
 
     def in_keep_order(self) -> NDArray[np.int64]:
         """Every slot, by first seen, then id."""
+        if not self.segments:
+            return np.empty(0, np.int64)
         frame = pl.DataFrame(
             {"seen": np.concatenate([s.seen_N for s in self.segments]), "id": pl.concat([s.ids for s in self.segments])}
         )

@@ -149,7 +149,7 @@ def semantic_layer(
     """
     ordered = keep_order(queries)
     told = read_requests(_told(ordered).to_list(), numbers=policy.numbers, names=policy.names)
-    vectors_ND, buckets = embed(told.words), buckets_of(ordered)
+    vectors_ND, buckets = _finite(embed(told.words), ordered["query_id"]), buckets_of(ordered)
     survival = semantic_survivors(vectors_ND, buckets, told.facts, threshold)
     recall = sampled_recall(vectors_ND, buckets, told.facts, survival, threshold)
     pairs = semantic_pairs(
@@ -180,7 +180,7 @@ def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, ra
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
     languages = ordered["language"].to_list()
-    points_ND = centred(embed(as_read(_told(ordered).to_list())), languages)
+    points_ND = centred(_finite(embed(as_read(_told(ordered).to_list())), ordered["query_id"]), languages)
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
     greedy = core_set(points_ND, buckets, size=size, radius=radius)
     core = central_picks(points_ND, greedy, buckets)
@@ -213,6 +213,21 @@ def buckets_of(queries: pl.DataFrame) -> list[str]:
         .to_series()
         .to_list()
     )
+
+
+def _finite(vectors_ND: NDArray[np.float32], query_ids: pl.Series) -> NDArray[np.float32]:
+    """`vectors_ND`, unless one of them is no number.
+
+    Raises:
+        ValueError: a vector holds NaN or infinity; the message names the query.
+    """
+    wrong = np.flatnonzero(~np.isfinite(vectors_ND).all(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"the embedding of query {query_ids[int(wrong[0])]} holds NaN or infinity, as do {len(wrong) - 1} others: "
+            "look at its text in queries/distinct_queries, or embed it again"
+        )
+    return vectors_ND
 
 
 def _facts(told: pl.Series, policy: Policy, progress: Progress) -> list[str]:
