@@ -96,8 +96,12 @@ def _by_bands(
     """Rows in components, and the bands' buckets; a row and its survivor are always in one component."""
     from assets.pool.kernels import join_rows, roots_of
 
+    def told(what: str, done: int, total: int) -> None:
+        """The layer has bands of its own."""
+        progress(f"{what} for the preview", done, total)
+
     banding = bands_for(floor, recall=_RECALL)
-    found = shared_buckets(utf8_of(texts.gather(rows_A)), group_N[rows_A], banding, pool, progress)
+    found = shared_buckets(utf8_of(texts.gather(rows_A)), group_N[rows_A], banding, pool, told)
     survivor_A = np.searchsorted(rows_A, survival.survivor_N[rows_A])
     join_rows(survivor_A.astype(np.int32), 0, np.empty(len(rows_A), np.int32), found.root_N)
     roots_of(found.root_N)

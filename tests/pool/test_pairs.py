@@ -1,6 +1,7 @@
 """Stored pairs say what any threshold from the floor on keeps, and exactly what the layer's own kept."""
 
 import random
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -84,13 +85,13 @@ def test_a_crowd_stores_few_pairs_of_a_row_and_loses_nothing_at_the_levels(
     large: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_letters, "LARGE", large)  # 100: through bands
-    texts = near_copies(1500)
+    texts = near_copies(900)
     count = len(texts)
     survival, pairs = pairs_of(texts, [""] * count, 0.75, 0.6)
     levels = levels_of(0.6, 0.75)
     assert np.bincount(pairs.later_P).max() <= BOUND + len(levels.level_T) + 1
-    assert len(pairs.later_P) < count * (count - 1) / 8
-    assert pairs.bounded > 1000
+    assert len(pairs.later_P) < count * (count - 1) / 4
+    assert pairs.bounded > 500
     similarity = jaccard_of(texts)
     for threshold in levels.level_T:
         expected = by_the_rule(similarity, threshold).kept_N if threshold != 0.75 else survival.kept_N
@@ -104,6 +105,22 @@ def test_a_bucket_of_equal_vectors_stores_one_pair_a_row_beyond_the_first_block(
     assert len(pairs.later_P) <= 3000 * BOUND
     assert kept(pairs, 0.99, 3000).sum() == 1
     assert kept(pairs, 0.93, 3000).sum() == 1
+
+
+def test_memory_stays_small_when_one_bucket_holds_most_and_is_a_crowd() -> None:
+    centres = unit_vectors(50, dimensions=64)
+    rng = np.random.default_rng(0)
+    noisy = centres[np.arange(20_000) % 50] + 0.01 * rng.normal(size=(20_000, 64)).astype(np.float32)
+    vectors = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
+    buckets, facts = ["big" if i % 5 < 3 else f"b{i % 97}" for i in range(20_000)], [""] * 20_000
+    survival = semantic_survivors(vectors, buckets, facts, 0.95)
+    tracemalloc.start()
+    pairs = by_meaning.semantic_pairs(vectors, buckets, facts, survival, threshold=0.95, floor=0.85)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert pairs.bounded > 10_000
+    assert peak < 200e6  # the 2.4 million similar pairs of the big bucket alone would not fit, nor 12,000 x 12,000
+    np.testing.assert_array_equal(kept(pairs, 0.95, 20_000), survival.kept_N)
 
 
 def test_a_large_group_is_searched_by_cells_and_agrees_with_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The pool and label assets end to end on a folder of Parquet, with the checks that guard them."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from assets.labels import assets as labels
 from assets.labels import checks as label_checks
 from assets.pool import assets as pool
 from assets.pool import checks as pool_checks
-from assets.pool.preview import DROPPED
+from assets.pool.preview import DROPPED, preview
 from assets.pool.story import find, story, told
 from assets.taxonomy.tree import load_taxonomy
 from resources.lake import Lake
@@ -113,6 +114,26 @@ def test_one_table_names_every_query_that_went_with_its_layer_and_distance(lake:
     near = gone.filter(pl.col("layer").is_in(["semantic", "geometric"]))
     assert near["distance"].to_list() == pytest.approx([(2 - 2 * s) ** 0.5 for s in near["similarity"]])
     assert gone.filter(pl.col("layer") == "labels")["survivor"].is_null().all()
+
+
+def test_the_lexical_layer_says_in_its_log_how_far_it_is(tmp_path: Path) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources = {"lake": filled(tmp_path)}
+        run = dg.materialize([pool.lexical_survivors], resources=resources, instance=instance)
+        log = "\n".join(entry.user_message for entry in instance.all_logs(run.run_id))
+    assert re.search(r"queries read: 12/12, [\d.]+/s, 0 s left", log)
+    assert re.search(r"rows compared for the preview: \d+/\d+, [\d.]+/s, 0 s left", log)
+
+
+def test_both_layers_store_pairs_and_the_catalogue_counts_them(factory: Factory) -> None:
+    lake = Lake(root=str(factory.root))
+    for asset, table in (
+        (pool.lexical_survivors, "pool/lexical_pairs"),
+        (pool.semantic_survivors, "pool/semantic_pairs"),
+    ):
+        [event] = factory.result.asset_materializations_for_node(asset.node_def.name)
+        assert event.metadata["pairs_stored"].value == len(lake.read(table)) > 0
+    assert [found.layer for found in preview(lake, lexical=0.9, semantic=0.9)] == ["lexical", "semantic"]
 
 
 def test_a_query_can_tell_what_became_of_it(lake: Lake) -> None:
