@@ -1,6 +1,6 @@
 """Short Chinese rows without spaces, a third of them near copies: the input on which other funnels hang.
 
-    python tests/bench/short_rows.py [--rows 250000 1000000]
+    make bench-short_rows ARGS="--rows 250000 1000000"
 
 Time, memory and the longest silence between two progress lines of the lexical layer with its stored pairs, facts apart;
 each size in a process of its own. `QUICK=1` uses small sizes.
@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.table import Row, publish, row
 from tests.pool.test_scale import ANYTHING, chinese, queries
 
-COMMAND = "python tests/bench/short_rows.py"
+COMMAND = "make bench-short_rows"
 CAP_GB = 4.0
 SILENCE_S = 30.0
 
