@@ -72,7 +72,7 @@ class Lake(dg.ConfigurableResource):
             frame.write_parquet(scratch, compression="zstd")
             replace_durably(scratch, path)
         except (OSError, pl.exceptions.ComputeError) as error:
-            if _errno(error) not in DISK_FULL:
+            if not is_disk_full(error):
                 raise
             raise LakeError(
                 f"no room left to write {len(frame):,} rows of {table}[{partition}] to {path}: "
@@ -136,12 +136,12 @@ def _torn(table: str, partition: str, path: Path) -> LakeError:
     return LakeError(f"{table}[{partition}] at {path} is not a whole Parquet file: delete it and materialize it again")
 
 
-def _errno(error: BaseException) -> int | None:
-    """The system's error number; polars hands it on only inside its message."""
-    if isinstance(error, OSError):
-        return error.errno
+def is_disk_full(error: BaseException) -> bool:
+    """Whether a write failed for want of room; polars says so in its message, and NumPy only that it wrote less."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno in DISK_FULL
     inside = re.search(r"\(os error (\d+)\)", str(error))
-    return int(inside[1]) if inside else None
+    return int(inside[1]) in DISK_FULL if inside else bool(re.search(r"\d+ requested and \d+ written", str(error)))
 
 
 def _content_hash(rows: pl.LazyFrame) -> str:

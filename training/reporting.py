@@ -16,7 +16,9 @@ class Reporter:
     """Where a run says how far it is."""
 
     def __init__(self, pipes: Any = None) -> None:
+        """Say it to `pipes` (a Dagster context, of Pipes or of an asset), or to the log."""
         self._pipes = pipes
+        self._what = ""
         self._started = self._last = self._seen = time.monotonic()
         self._done = 0
 
@@ -27,9 +29,9 @@ class Reporter:
     def progress(self, what: str, done: int, total: int, note: str = "") -> None:
         """Say done, total, rate and time left, at most every `EVERY_S` seconds and at the end."""
         now = time.monotonic()
-        if done < self._done:  # the next of several runs in this process: its rate is its own
+        if done < self._done or what != self._what:  # the next of several runs in this process: its rate is its own
             self._started = self._seen
-        self._seen, self._done = now, done
+        self._seen, self._done, self._what = now, done, what
         if now - self._last < EVERY_S and done < total:
             return
         self._last = now

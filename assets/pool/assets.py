@@ -9,11 +9,11 @@ from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure, waterfall_figure
 from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer, set_aside
+from assets.pool.preview import DROPPED, store
 from resources.embedder import Embedder
 from resources.lake import Lake
+from training.reporting import Reporter
 
-DROPPED = "pool/dropped_by_layer"
-"""One partition per layer, written by the layer itself; `pool/dropped` has them all."""
 INDEX = "pool/lexical_index"
 """What the lexical layer remembers of earlier days."""
 LAYERS = ("lexical", "labels", "semantic", "geometric")
@@ -26,6 +26,9 @@ class LexicalSurvivorsConfig(StageConfig, stage=keys.LEXICAL_SURVIVORS):
     threshold: float = Field(default=0.75, gt=0, le=1)
     """Jaccard similarity of character n-grams at which a query is a near copy. Ours: the source gives none; low,
     because facts must agree first: among the demo's queries no pair above it differs in its leaf."""
+    floor: float = Field(default=0.6, ge=0, le=1)
+    """Similarity down to which pairs are stored, so that `loopwright pool preview` can show other thresholds. 0, or one
+    not below the threshold: none are, which saves time and disk on tens of millions of queries."""
     keep_numbers: bool = True
     """Numbers that differ keep both (FM 1506, FM 1507)."""
     keep_names: bool = True
@@ -37,6 +40,9 @@ class SemanticSurvivorsConfig(StageConfig, stage=keys.SEMANTIC_SURVIVORS):
 
     threshold: float = Field(default=0.93, gt=0, le=1)
     """Cosine similarity at which a query says the same as another of its bucket. Ours: the source gives none."""
+    floor: float = Field(default=0.85, ge=0, le=1)
+    """Similarity down to which pairs are stored, so that `loopwright pool preview` can show other thresholds. 0, or one
+    not below the threshold: none are."""
     keep_numbers: bool = True
     """Numbers that differ keep both."""
     keep_names: bool = True
@@ -67,7 +73,11 @@ def lexical_survivors(
     """Distinct queries without near copies: MinHash LSH proposes, exact Jaccard similarity decides."""
     queries = lake.read("queries/distinct_queries", columns=[*_COLUMNS, "support"])
     policy = Policy(config.keep_numbers, config.keep_names)
-    layer = lexical_layer(queries, lake.folder(INDEX), threshold=config.threshold, policy=policy)
+    layer = lexical_layer(
+        queries, lake.folder(INDEX), threshold=config.threshold, policy=policy, floor=config.floor,
+        progress=Reporter(context).progress,
+    )  # fmt: skip
+    store(lake, "lexical", layer.stored)
     lake.write(DROPPED, layer.dropped, "lexical")
     context.log.info("%d queries: %d kept, %d near copies", len(queries), len(layer.kept), len(layer.dropped))
     figures = {"similarity of dropped": similarity_figure(layer.dropped, config.threshold)}
@@ -92,7 +102,11 @@ def semantic_survivors(
     executable = labels.filter(pl.col("difficulty") > 0)
     queries = _with_texts(lake, "pool/lexical_survivors").join(executable, on="query_id")
     policy = Policy(config.keep_numbers, config.keep_names)
-    layer = semantic_layer(queries, Embedder().embed, threshold=config.threshold, policy=policy)
+    layer = semantic_layer(
+        queries, Embedder().embed, threshold=config.threshold, policy=policy, floor=config.floor,
+        progress=Reporter(context).progress,
+    )  # fmt: skip
+    store(lake, "semantic", layer.stored)
     lake.write(DROPPED, layer.dropped, "semantic")
     context.log.info("%d queries: %d kept, %d paraphrases", len(queries), len(layer.kept), len(layer.dropped))
     numbers = {**layer.numbers, "set_aside": len(labels) - len(executable)}

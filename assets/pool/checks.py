@@ -4,10 +4,10 @@ import dagster as dg
 import polars as pl
 
 from assets import keys
-from assets.pool.assets import DROPPED
 from assets.pool.audit import Conservation, conservation, jaccard_of, similar_pairs_left
 from assets.pool.facts import as_read
 from assets.pool.layers import buckets_of
+from assets.pool.preview import DROPPED
 from resources.embedder import Embedder
 from resources.lake import Lake
 

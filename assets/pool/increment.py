@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import band_keys, groups_of, lexical_survivors
+from assets.pool.lexical import Progress, band_keys, groups_of, lexical_survivors, silent
 from assets.pool.minhash import CROWD, Banding, Utf8, bands_for, utf8_of
 from assets.pool.survival import Survival
 from environments.seeds import stable_hash
@@ -72,7 +72,12 @@ class LexicalIndex:
         self.banding: Banding = bands_for(self.threshold)
 
     def add(
-        self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+        self,
+        ids: pl.Series | Sequence[str],
+        first_seen: pl.Series,
+        texts: pl.Series,
+        facts: Sequence[str] | None,
+        progress: Progress = silent,
     ) -> list[int]:
         """Take in rows and decide them and whatever they change; returns the slots of older rows that changed.
 
@@ -81,6 +86,7 @@ class LexicalIndex:
             first_seen: when each was first seen; null comes last.
             texts: normalised.
             facts: keys of what must agree, or None for the numbers written in digits.
+            progress: told what is being done, and how far it is.
 
         Raises:
             ValueError: a text is empty, or lengths differ.
@@ -90,17 +96,22 @@ class LexicalIndex:
         if not len(ids):
             return []
         if not len(self):
-            self.fill(ids, first_seen, texts, facts)
+            self.fill(ids, first_seen, texts, facts, progress)
             return []
         first = len(self)
         self._append(ids, first_seen, texts, facts)
         slots = np.arange(first, first + len(ids))
         self.survivor_S = np.concatenate([self.survivor_S, np.full(len(slots), -1)])
         self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
-        return sorted(slot for slot in self._decide(slots) if slot < first)
+        return sorted(slot for slot in self._decide(slots, progress) if slot < first)
 
     def fill(
-        self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
+        self,
+        ids: pl.Series | Sequence[str],
+        first_seen: pl.Series,
+        texts: pl.Series,
+        facts: Sequence[str] | None,
+        progress: Progress = silent,
     ) -> None:
         """Take in the first rows, all at once: what `add` would decide, without asking row by row.
 
@@ -112,7 +123,7 @@ class LexicalIndex:
         self._append(ids, first_seen, texts, facts)
         order = self.in_keep_order()
         chosen = [facts[slot] for slot in order.tolist()] if facts is not None else None
-        found = lexical_survivors(texts.gather(order), chosen, self.threshold)
+        found = lexical_survivors(texts.gather(order), chosen, self.threshold, progress=progress)
         self.survivor_S, self.similarity_S = np.empty(len(order), np.int64), np.empty(len(order), np.float32)
         self.survivor_S[order], self.similarity_S[order] = order[found.survivor_N], found.similarity_N
 
@@ -122,8 +133,14 @@ class LexicalIndex:
         place_S[slots] = np.arange(len(slots))
         return Survival(place_S[self.survivor_S[slots]], self.similarity_S[slots])
 
+    def groups(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """A number for the facts of each slot: rows with different ones are never compared."""
+        return np.concatenate([s.group_N for s in self.segments] or [np.empty(0, np.uint64)])[slots]
+
     def in_keep_order(self) -> NDArray[np.int64]:
         """Every slot, by first seen, then id."""
+        if not self.segments:
+            return np.empty(0, np.int64)
         frame = pl.DataFrame(
             {"seen": np.concatenate([s.seen_N for s in self.segments]), "id": pl.concat([s.ids for s in self.segments])}
         )
@@ -143,14 +160,15 @@ class LexicalIndex:
         self.offsets.append(sum(len(s.ids) for s in self.segments))
         self.segments.append(Segment(pl.Series("id", ids, dtype=pl.String), seen_N, utf8, group_N, key_BN, row_BN))
 
-    def _decide(self, slots: NDArray[np.int64]) -> set[int]:
+    def _decide(self, slots: NDArray[np.int64], progress: Progress) -> set[int]:
         """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""
         known: dict[int, list[tuple[int, float]]] = {int(slot): [] for slot in slots}
         known |= _by_row(self._near(slots))
         queue = [(*self._order(int(slot)), int(slot)) for slot in slots]
         heapq.heapify(queue)
-        waiting, changed = {int(slot) for slot in slots}, set()
+        waiting, changed, done = {int(slot) for slot in slots}, set(), 0
         while queue:
+            progress("rows decided", done := done + 1, done + len(queue))
             seen, name, slot = heapq.heappop(queue)
             waiting.discard(slot)
             near = known.get(slot)

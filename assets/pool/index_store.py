@@ -7,6 +7,8 @@ killed before that leaves the index as it was, and what it had written is not re
 import json
 import logging
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +17,7 @@ import polars as pl
 
 from assets.pool.increment import LexicalIndex, Segment
 from assets.pool.minhash import utf8_of
+from resources.lake import LakeError, is_disk_full
 from training.durable import replace_durably, sync_tree
 
 LOG: Final = logging.getLogger(__name__)
@@ -56,6 +59,9 @@ def save_index(folder: Path, key: str, index: LexicalIndex, texts: list[pl.Serie
         key: as in `open_index`.
         index: what to write.
         texts: those of the new segments, in order; the last segments of the index.
+
+    Raises:
+        LakeError: the disk is full; the index is as it was before.
     """
     before = _manifest(folder)
     kept = before["segments"] if before is not None and before["key"] == key else []
@@ -63,12 +69,13 @@ def save_index(folder: Path, key: str, index: LexicalIndex, texts: list[pl.Serie
     number = (before["number"] if before is not None else 0) + 1
     names = [f"segment-{number}-{i}" for i in range(len(texts))]
     for name, segment, said in zip(names, index.segments[len(kept) :], texts, strict=True):
-        _write(folder / name, segment, said)
+        with _room_in(folder / name):
+            _write(folder / name, segment, said)
     state = f"state-{number}"
-    _fresh(folder / state)
-    np.save(folder / state / "survivor_S.npy", index.survivor_S)
-    np.save(folder / state / "similarity_S.npy", index.similarity_S)
-    sync_tree(folder / state)
+    with _room_in(folder / state):
+        np.save(folder / state / "survivor_S.npy", index.survivor_S)
+        np.save(folder / state / "similarity_S.npy", index.similarity_S)
+        sync_tree(folder / state)
     scratch = folder / f"{MANIFEST}.tmp"
     listed = {"key": key, "number": number, "segments": [*kept, *names], "state": state}
     scratch.write_text(json.dumps(listed), encoding="utf-8")
@@ -88,8 +95,22 @@ def _fresh(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
-def _write(folder: Path, segment: Segment, texts: pl.Series) -> None:
+@contextmanager
+def _room_in(folder: Path) -> Iterator[None]:
+    """A new folder to write into; where the disk is full, the error names it."""
     _fresh(folder)
+    try:
+        yield
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if not is_disk_full(error):
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+        raise LakeError(
+            f"no room left to write {folder}: free space, then materialize it again; what was there before is untouched"
+        ) from error
+
+
+def _write(folder: Path, segment: Segment, texts: pl.Series) -> None:
     pl.DataFrame({"id": segment.ids, "text": texts}).write_ipc(folder / ROWS, compression="uncompressed")
     for name in ARRAYS:
         np.save(folder / f"{name}.npy", getattr(segment, name))

@@ -19,13 +19,18 @@ from assets.pool.facts import as_read, facts_of, read_requests, rules_version
 from assets.pool.geometric import central_picks, centred, core_set
 from assets.pool.increment import LAST, LexicalIndex
 from assets.pool.index_store import open_index, save_index
+from assets.pool.lexical import Progress, silent
+from assets.pool.lexical_pairs import lexical_pairs
+from assets.pool.pairs import Stored, stored
 from assets.pool.semantic import sampled_recall, semantic_survivors
+from assets.pool.semantic_pairs import semantic_pairs
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
 from training.code import code_of
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 _MOST_NEW = 0.5
 """Share of new rows beyond which all are decided at once, which is faster."""
+_TEXTS_AT_A_TIME = 10_000
 NEAR_COPY, SAME_MEANING, COVERED, IRRELEVANT = "near_copy", "same_meaning", "covered", "irrelevant"
 
 
@@ -38,6 +43,8 @@ class Layer(NamedTuple):
     """query_id, layer, rule, survivor, similarity; sorted by query_id."""
     measured: Mapping[str, float] = MappingProxyType({})
     """What the layer found out about itself."""
+    stored: Stored | None = None
+    """Similar pairs, for `assets.pool.preview`."""
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -49,6 +56,7 @@ class Layer(NamedTuple):
             "dropped": len(self.dropped),
             "kept_share": len(self.kept) / max(1, rows),
             **self.measured,
+            **(self.stored.numbers if self.stored is not None else {}),
         }
 
 
@@ -61,7 +69,15 @@ class Policy(NamedTuple):
     """Cities, days, modes and other slots that differ keep both."""
 
 
-def lexical_layer(queries: pl.DataFrame, folder: Path | None = None, *, threshold: float, policy: Policy) -> Layer:
+def lexical_layer(
+    queries: pl.DataFrame,
+    folder: Path | None = None,
+    *,
+    threshold: float,
+    policy: Policy,
+    floor: float = 0.0,
+    progress: Progress = silent,
+) -> Layer:
     """Drop near copies in letters; rows that were decided before are not decided again.
 
     Args:
@@ -69,6 +85,8 @@ def lexical_layer(queries: pl.DataFrame, folder: Path | None = None, *, threshol
         folder: of the index that remembers earlier rows; None remembers nothing.
         threshold: Jaccard similarity of character n-grams at which a row is a copy.
         policy: what keeps both; without names only digits are looked at, which costs next to nothing.
+        floor: similarity down to which pairs are stored for a preview; 0, or one not below the threshold: none are.
+        progress: told what is being done, and how far it is.
     """
     key = f"{threshold} {policy} {code_of(__name__, ('assets',))} {rules_version()}"
     index = open_index(folder, key, threshold) if folder is not None else LexicalIndex(threshold)
@@ -78,14 +96,19 @@ def lexical_layer(queries: pl.DataFrame, folder: Path | None = None, *, threshol
     known = len(index)
     if len(fresh):
         told = _told(fresh)
-        facts = facts_of(told.to_list(), numbers=policy.numbers) if policy.names else None
+        facts = _facts(told, policy, progress) if policy.names else None
         facts = [""] * len(fresh) if facts is None and not policy.numbers else facts
-        index.add(fresh["query_id"], fresh["first_seen"], told, facts)
+        index.add(fresh["query_id"], fresh["first_seen"], told, facts, progress)
         if folder is not None:
             save_index(folder, key, index, [told])
     order, ordered = index.in_keep_order(), keep_order(queries)
-    layer = _layer(ordered, index.survival(order), layer="lexical", rule=NEAR_COPY)
-    return layer._replace(measured={"decided_before": known, "decided_now": len(fresh)})
+    survival = index.survival(order)
+    pairs = lexical_pairs(
+        _told(ordered), index.groups(order), survival, threshold=threshold, floor=floor, progress=progress
+    )
+    layer = _layer(ordered, survival, layer="lexical", rule=NEAR_COPY)
+    measured = {"decided_before": known, "decided_now": len(fresh)}
+    return layer._replace(measured=measured, stored=stored(pairs, ordered["query_id"], floor, threshold))
 
 
 def _fresh(queries: pl.DataFrame, index: LexicalIndex) -> pl.DataFrame | None:
@@ -105,7 +128,15 @@ def _fresh(queries: pl.DataFrame, index: LexicalIndex) -> pl.DataFrame | None:
     return fresh.drop("known", "now") if same and len(fresh) <= _MOST_NEW * len(known) else None
 
 
-def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, policy: Policy) -> Layer:
+def semantic_layer(
+    queries: pl.DataFrame,
+    embed: Embed,
+    *,
+    threshold: float,
+    policy: Policy,
+    floor: float = 0.0,
+    progress: Progress = silent,
+) -> Layer:
     """Drop paraphrases inside each <primary, secondary> bucket.
 
     Args:
@@ -113,14 +144,20 @@ def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, pol
         embed: text to unit vectors.
         threshold: cosine similarity at which a row is a copy.
         policy: what keeps both.
+        floor: similarity down to which pairs are stored for a preview; 0, or one not below the threshold: none are.
+        progress: told what is being done, and how far it is.
     """
     ordered = keep_order(queries)
     told = read_requests(_told(ordered).to_list(), numbers=policy.numbers, names=policy.names)
-    vectors_ND, buckets = embed(told.words), buckets_of(ordered)
+    vectors_ND, buckets = _finite(embed(told.words), ordered["query_id"]), buckets_of(ordered)
     survival = semantic_survivors(vectors_ND, buckets, told.facts, threshold)
     recall = sampled_recall(vectors_ND, buckets, told.facts, survival, threshold)
+    pairs = semantic_pairs(
+        vectors_ND, buckets, told.facts, survival, threshold=threshold, floor=floor, progress=progress
+    )
     layer = _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
-    return layer._replace(measured={} if recall is None else {"recall_sampled": recall})
+    measured = {} if recall is None else {"recall_sampled": recall}
+    return layer._replace(measured=measured, stored=stored(pairs, ordered["query_id"], floor, threshold))
 
 
 class Selected(NamedTuple):
@@ -143,7 +180,7 @@ def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, ra
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
     languages = ordered["language"].to_list()
-    points_ND = centred(embed(as_read(_told(ordered).to_list())), languages)
+    points_ND = centred(_finite(embed(as_read(_told(ordered).to_list())), ordered["query_id"]), languages)
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
     greedy = core_set(points_ND, buckets, size=size, radius=radius)
     core = central_picks(points_ND, greedy, buckets)
@@ -176,6 +213,30 @@ def buckets_of(queries: pl.DataFrame) -> list[str]:
         .to_series()
         .to_list()
     )
+
+
+def _finite(vectors_ND: NDArray[np.float32], query_ids: pl.Series) -> NDArray[np.float32]:
+    """`vectors_ND`, unless one of them is no number.
+
+    Raises:
+        ValueError: a vector holds NaN or infinity; the message names the query.
+    """
+    wrong = np.flatnonzero(~np.isfinite(vectors_ND).all(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"the embedding of query {query_ids[int(wrong[0])]} holds NaN or infinity, as do {len(wrong) - 1} others: "
+            "look at its text in queries/distinct_queries, or embed it again"
+        )
+    return vectors_ND
+
+
+def _facts(told: pl.Series, policy: Policy, progress: Progress) -> list[str]:
+    """What each row is about; of all that the lexical layer does this takes longest."""
+    facts: list[str] = []
+    for texts in told.to_frame().iter_slices(_TEXTS_AT_A_TIME):
+        facts += facts_of(texts.to_series().to_list(), numbers=policy.numbers)
+        progress("queries read", len(facts), len(told))
+    return facts
 
 
 def _told(queries: pl.DataFrame) -> pl.Series:

@@ -67,11 +67,11 @@ def lexical_survivors(
     utf8 = utf8_of(texts)
     group_N = groups_of(utf8, facts, numbers=numbers)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = _buckets(utf8, group_N, bands_for(threshold), pool, progress)
+        found = shared_buckets(utf8, group_N, bands_for(threshold), pool, progress)
         return _claimed(utf8, group_N, found, threshold, pool, progress)
 
 
-class _Buckets(NamedTuple):
+class Buckets(NamedTuple):
     """Which rows may be near copies of each other."""
 
     bucket_BN: NDArray[np.int32]
@@ -98,9 +98,10 @@ def groups_of(utf8: Utf8, facts: Sequence[str] | None, *, numbers: bool) -> NDAr
     return group_N
 
 
-def _buckets(
+def shared_buckets(
     utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding, pool: ThreadPoolExecutor, progress: Progress
-) -> _Buckets:
+) -> Buckets:
+    """Put rows that agree in a band into one bucket of it, and rows that share buckets into one component."""
     from assets.pool.kernels import join_rows, number_buckets, roots_of
 
     rows, taken = len(group_N), 0
@@ -114,7 +115,7 @@ def _buckets(
             join_rows(bucket_BN[band], before, np.empty(taken - before, dtype=np.int32), root_N)
         progress("bands", min(first + _BANDS_AT_A_TIME, banding.bands), banding.bands)
     roots_of(root_N)
-    return _Buckets(bucket_BN, taken, root_N)
+    return Buckets(bucket_BN, taken, root_N)
 
 
 def band_keys(utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding) -> NDArray[np.uint64]:
@@ -150,7 +151,7 @@ def _keys(
 def _claimed(
     utf8: Utf8,
     group_N: NDArray[np.uint64],
-    found: _Buckets,
+    found: Buckets,
     threshold: float,
     pool: ThreadPoolExecutor,
     progress: Progress,
@@ -165,7 +166,7 @@ def _claimed(
     rows_A = rows_A[np.argsort(found.root_N[rows_A], kind="stable")]
     last_K, kept_K = np.full(found.buckets, -1, dtype=np.int32), np.zeros(found.buckets, dtype=np.int32)
     enough = bands_for(threshold).enough(threshold)
-    parts = _parts(found.root_N[rows_A], len(os.sched_getaffinity(0)) * _PARTS)
+    parts = pieces_of(found.root_N[rows_A], len(os.sched_getaffinity(0)) * _PARTS)
 
     def part(begin: int, end: int) -> None:
         """Whole components, from `begin` to `end`."""
@@ -183,7 +184,7 @@ def _claimed(
     return Survival(survivor_N, similarity_N)
 
 
-def _parts(root_A: NDArray[np.int32], count: int) -> NDArray[np.int64]:
+def pieces_of(root_A: NDArray[np.int32] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Borders of about `count` pieces that tear no component apart."""
     wanted = np.linspace(0, len(root_A), count + 1).astype(np.int64)
     inside = wanted[1:-1]

@@ -49,7 +49,7 @@ def semantic_survivors(
     vectors_ND = checked(vectors_ND)
     survivor_N = np.arange(len(vectors_ND))
     similarity_N = np.ones(len(vectors_ND), dtype=np.float32)
-    for rows_R in _groups(buckets, facts):
+    for rows_R in groups_of(buckets, facts):
         survivor_R, similarity_R = _claim(vectors_ND, rows_R, threshold)
         survivor_N[rows_R] = rows_R[survivor_R]
         similarity_N[rows_R] = similarity_R
@@ -60,14 +60,14 @@ def sampled_recall(
     vectors_ND: NDArray[np.float32], buckets: Sequence[str], facts: Sequence[str], survival: Survival, threshold: float
 ) -> float | None:
     """`recall_of` on a seeded sample of the largest group, or None where every group was searched exactly."""
-    rows_R = max(_groups(buckets, facts), key=len, default=np.empty(0, np.int64))
+    rows_R = max(groups_of(buckets, facts), key=len, default=np.empty(0, np.int64))
     if len(rows_R) <= LARGE:
         return None
     rows_S = np.random.default_rng(0).choice(rows_R, _SAMPLE, replace=False)
     return recall_of(vectors_ND, survival, rows_S, threshold, rows_R)
 
 
-def _groups(buckets: Sequence[str], facts: Sequence[str]) -> list[NDArray[np.int64]]:
+def groups_of(buckets: Sequence[str], facts: Sequence[str]) -> list[NDArray[np.int64]]:
     """Row numbers, ascending, of every group of at least two rows that may be compared."""
     rows: dict[tuple[str, str], list[int]] = {}
     for row, key in enumerate(zip(buckets, facts, strict=True)):

@@ -2,7 +2,7 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, profile, ui
+from dagster_project.commands import demo, dropped, materialize, pool, profile, ui
 
 app = typer.Typer(
     name="loopwright",
@@ -12,6 +12,7 @@ app = typer.Typer(
     pretty_exceptions_show_locals=False,
 )
 app.add_typer(profile.app, name="profile")
+app.add_typer(pool.app, name="pool")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 
 import typer
 
+from resources.lake import LakeError
+
 
 def say(line: str = "") -> None:
     """Print one line at once, also into a pipe."""
@@ -24,6 +26,6 @@ def clear_errors() -> Iterator[None]:
     """Show a mistake as its message instead of a traceback; faults of ours keep their traceback."""
     try:
         yield
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, FileNotFoundError, LakeError) as error:
         warn(f"loopwright: {error}")
         raise typer.Exit(2) from error

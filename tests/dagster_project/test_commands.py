@@ -17,6 +17,7 @@ from dagster_project.commands.materialize import failures, run, selected
 from dagster_project.commands.ui import PortInUseError, require_free
 from resources.lake import Lake
 from tests.pool.builders import queries
+from tests.pool.test_preview import made_of
 
 LOOPWRIGHT = [sys.executable, "-c", "from dagster_project.commands import app; app()"]
 
@@ -115,3 +116,28 @@ def test_the_story_of_an_unknown_query_is_one_clear_line(tmp_path: Path) -> None
     assert done.stdout.splitlines() == [
         "q00000  weather in rome", "  lexical    kept", "  semantic   kept", "  geometric  kept", "in the pool",
     ]  # fmt: skip
+
+
+def test_a_preview_is_a_plain_table_and_a_threshold_below_the_floor_one_clear_line(tmp_path: Path) -> None:
+    done = loopwright("pool", "preview", "--lexical", "0.85", home=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("loopwright: there is no pool yet")
+    made_of(
+        tmp_path / "lake", ["weather in rome", "weather in rome!", "museum in oslo"], ["weather", "weather", "museum"]
+    )
+    done = loopwright("pool", "preview", "--lexical", "0.95", "--semantic", "0.9", home=tmp_path)
+    assert done.returncode == 0, done.stderr
+    title, *table = done.stdout.splitlines()[:5]
+    assert title == "LEXICAL LAYER at 0.95 (now 0.75): queries kept, by leaf"
+    assert [line.split() for line in table] == [
+        ["now", "would", "be", "difference", "not", "labelled", "yet"],
+        ["museum", "1", "1", "0"],
+        ["weather", "1", "2", "+1", "1"],
+        ["all", "leaves", "2", "3", "+1", "1"],
+    ]
+    assert "SEMANTIC LAYER at 0.9 (now 0.93)" in done.stdout
+    assert done.stdout.endswith("Left out of the semantic layer's table, for they have no label yet: 1\n")
+    done = loopwright("pool", "preview", "--semantic", "0.5", home=tmp_path)
+    assert done.returncode == 2
+    assert "below 0.85" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

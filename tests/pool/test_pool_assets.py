@@ -1,5 +1,6 @@
 """The pool and label assets end to end on a folder of Parquet, with the checks that guard them."""
 
+import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from assets.labels import assets as labels
 from assets.labels import checks as label_checks
 from assets.pool import assets as pool
 from assets.pool import checks as pool_checks
+from assets.pool.preview import DROPPED, preview
 from assets.pool.story import find, story, told
 from assets.taxonomy.tree import load_taxonomy
 from resources.lake import Lake
@@ -88,13 +90,13 @@ def test_every_check_holds(factory: Factory) -> None:
 
 
 def test_the_funnel_keeps_sets_aside_or_drops_every_query_and_says_why(lake: Lake) -> None:
-    lexical, aside = lake.read(pool.DROPPED, "lexical"), lake.read("labels/irrelevance_set")
+    lexical, aside = lake.read(DROPPED, "lexical"), lake.read("labels/irrelevance_set")
     assert ("q00001", "q00000") in lexical.select("query_id", "survivor").rows()
     assert set(aside["query_id"]) == {"q00009", "q00010"}
     assert aside.sort("query_id")["difficulty"].to_list() == [0, -1]
 
     kept = lake.read("pool/candidate_pool")
-    gone = [lake.read(pool.DROPPED, layer) for layer in ("lexical", "labels", "semantic", "geometric")]
+    gone = [lake.read(DROPPED, layer) for layer in ("lexical", "labels", "semantic", "geometric")]
     assert len(kept) == 6
     assert sorted([*kept["query_id"], *pl.concat(gone)["query_id"]]) == [f"q{i:05d}" for i in range(len(TEXTS))]
     support = lake.read("queries/distinct_queries")["support"].sum()
@@ -112,6 +114,26 @@ def test_one_table_names_every_query_that_went_with_its_layer_and_distance(lake:
     near = gone.filter(pl.col("layer").is_in(["semantic", "geometric"]))
     assert near["distance"].to_list() == pytest.approx([(2 - 2 * s) ** 0.5 for s in near["similarity"]])
     assert gone.filter(pl.col("layer") == "labels")["survivor"].is_null().all()
+
+
+def test_the_lexical_layer_says_in_its_log_how_far_it_is(tmp_path: Path) -> None:
+    with dg.DagsterInstance.ephemeral() as instance:
+        resources = {"lake": filled(tmp_path)}
+        run = dg.materialize([pool.lexical_survivors], resources=resources, instance=instance)
+        log = "\n".join(entry.user_message for entry in instance.all_logs(run.run_id))
+    assert re.search(r"queries read: 12/12, [\d.]+/s, 0 s left", log)
+    assert re.search(r"rows compared for the preview: \d+/\d+, [\d.]+/s, 0 s left", log)
+
+
+def test_both_layers_store_pairs_and_the_catalogue_counts_them(factory: Factory) -> None:
+    lake = Lake(root=str(factory.root))
+    for asset, table in (
+        (pool.lexical_survivors, "pool/lexical_pairs"),
+        (pool.semantic_survivors, "pool/semantic_pairs"),
+    ):
+        [event] = factory.result.asset_materializations_for_node(asset.node_def.name)
+        assert event.metadata["pairs_stored"].value == len(lake.read(table)) > 0
+    assert [found.layer for found in preview(lake, lexical=0.9, semantic=0.9)] == ["lexical", "semantic"]
 
 
 def test_a_query_can_tell_what_became_of_it(lake: Lake) -> None:
