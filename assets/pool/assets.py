@@ -9,6 +9,7 @@ from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure, waterfall_figure
 from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer, set_aside
+from assets.pool.readings import Reader
 from resources.embedder import Embedder
 from resources.lake import Lake
 
@@ -16,6 +17,10 @@ DROPPED = "pool/dropped_by_layer"
 """One partition per layer, written by the layer itself; `pool/dropped` has them all."""
 INDEX = "pool/lexical_index"
 """What the lexical layer remembers of earlier days."""
+READINGS = "pool/readings"
+"""What was read of each query and its vector: the semantic and the geometric layer read a query once."""
+DECISIONS = "pool/semantic_decisions"
+"""What the semantic layer remembers of earlier days."""
 LAYERS = ("lexical", "labels", "semantic", "geometric")
 _COLUMNS = ("query_id", "normal", "context", "language", "first_seen")
 
@@ -92,7 +97,7 @@ def semantic_survivors(
     executable = labels.filter(pl.col("difficulty") > 0)
     queries = _with_texts(lake, "pool/lexical_survivors").join(executable, on="query_id")
     policy = Policy(config.keep_numbers, config.keep_names)
-    layer = semantic_layer(queries, Embedder().embed, threshold=config.threshold, policy=policy)
+    layer = semantic_layer(queries, _reader(lake), lake.folder(DECISIONS), threshold=config.threshold, policy=policy)
     lake.write(DROPPED, layer.dropped, "semantic")
     context.log.info("%d queries: %d kept, %d paraphrases", len(queries), len(layer.kept), len(layer.dropped))
     numbers = {**layer.numbers, "set_aside": len(labels) - len(executable)}
@@ -116,9 +121,7 @@ def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfi
     """The queries that cover all the others under one radius, with the certificate of how well they do."""
     labels = lake.read("labels/query_labels").select("query_id", "primary", "secondary")
     queries = _with_texts(lake, "pool/semantic_survivors").join(labels, on="query_id")
-    layer, certificate = geometric_layer(
-        queries, Embedder().embed, size=config.size or None, radius=config.radius or None
-    )
+    layer, certificate = geometric_layer(queries, _reader(lake), size=config.size or None, radius=config.radius or None)
     lake.write(DROPPED, layer.dropped, "geometric")
     context.log.info(
         "%d queries: %d kept, radius %.3f (random choice: %.3f)",
@@ -162,6 +165,11 @@ def with_distance(rows: pl.DataFrame) -> pl.DataFrame:
     """
     apart = (2.0 - 2.0 * pl.col("similarity")).clip(0.0).sqrt()
     return rows.with_columns(distance=pl.when(pl.col("layer") != "lexical").then(apart))
+
+
+def _reader(lake: Lake) -> Reader:
+    embedder = Embedder()
+    return Reader(embedder.embed, embedder.version, lake.folder(READINGS))
 
 
 def _with_texts(lake: Lake, table: str) -> pl.DataFrame:

@@ -5,25 +5,25 @@ Between the Dagster assets and the algorithms: puts rows into keep order, asks t
 Shapes: N rows, D dimensions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from assets.pool.coverage import Certificate, certify
-from assets.pool.facts import as_read, facts_of, read_requests, rules_version
+from assets.pool.decisions import decide, open_decisions, save_decisions
+from assets.pool.facts import facts_of, rules_version
 from assets.pool.geometric import central_picks, centred, core_set
 from assets.pool.increment import LAST, LexicalIndex
 from assets.pool.index_store import open_index, save_index
-from assets.pool.semantic import sampled_recall, semantic_survivors
+from assets.pool.readings import Reader
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
+from assets.pool.vectors import directions
 from training.code import code_of
 
-Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 _MOST_NEW = 0.5
 """Share of new rows beyond which all are decided at once, which is faster."""
 NEAR_COPY, SAME_MEANING, COVERED, IRRELEVANT = "near_copy", "same_meaning", "covered", "irrelevant"
@@ -105,22 +105,32 @@ def _fresh(queries: pl.DataFrame, index: LexicalIndex) -> pl.DataFrame | None:
     return fresh.drop("known", "now") if same and len(fresh) <= _MOST_NEW * len(known) else None
 
 
-def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, policy: Policy) -> Layer:
-    """Drop paraphrases inside each <primary, secondary> bucket.
+def semantic_layer(
+    queries: pl.DataFrame, reader: Reader, folder: Path | None = None, *, threshold: float, policy: Policy
+) -> Layer:
+    """Drop paraphrases inside each <primary, secondary> bucket; what was decided before holds as far as it can.
 
     Args:
         queries: query_id, normal, context, support, first_seen, primary, secondary.
-        embed: text to unit vectors.
+        reader: reads and embeds what it has not read before.
+        folder: of earlier decisions; None remembers nothing.
         threshold: cosine similarity at which a row is a copy.
         policy: what keeps both.
     """
     ordered = keep_order(queries)
-    told = read_requests(_told(ordered).to_list(), numbers=policy.numbers, names=policy.names)
-    vectors_ND, buckets = embed(told.words), buckets_of(ordered)
-    survival = semantic_survivors(vectors_ND, buckets, told.facts, threshold)
-    recall = sampled_recall(vectors_ND, buckets, told.facts, survival, threshold)
-    layer = _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
-    return layer._replace(measured={} if recall is None else {"recall_sampled": recall})
+    readings = reader.read(ordered["query_id"], _told(ordered))
+    facts = readings.facts(numbers=policy.numbers, names=policy.names).to_list()
+    key = f"{threshold} {reader.key} {code_of('assets.pool.decisions', ('assets', 'resources'))}"
+    remembered = open_decisions(folder, key) if folder is not None else None
+    ids = ordered["query_id"].to_list()
+    found = decide(ids, readings.vectors, buckets_of(ordered), facts, threshold, remembered)
+    if folder is not None and (remembered is None or found.now or len(remembered) != len(ordered)):
+        save_decisions(folder, key, found.remembered)
+    counts = {"read_before": readings.before, "read_now": readings.now}
+    counts |= {"decided_before": found.before, "decided_now": found.now}
+    recall = {} if found.recall is None else {"recall_sampled": found.recall}
+    layer = _layer(ordered, found.survival, layer="semantic", rule=SAME_MEANING)
+    return layer._replace(measured=counts | recall)
 
 
 class Selected(NamedTuple):
@@ -130,20 +140,21 @@ class Selected(NamedTuple):
     certificate: Certificate
 
 
-def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, radius: float | None) -> Selected:
+def geometric_layer(queries: pl.DataFrame, reader: Reader, *, size: int | None, radius: float | None) -> Selected:
     """Pick the rows that cover the rest under one radius; every pick takes over the support of the rows it covers.
 
     Distances are measured from the middle of each language, and a query is covered by one of its own language.
 
     Args:
         queries: query_id, normal, context, language, support, primary, secondary.
-        embed: text to unit vectors.
+        reader: knows what it has read before.
         size: rows to keep over all buckets, or None.
         radius: in its place, the largest distance that may be left.
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
     languages = ordered["language"].to_list()
-    points_ND = centred(embed(as_read(_told(ordered).to_list())), languages)
+    vectors = reader.read(ordered["query_id"], _told(ordered)).vectors
+    points_ND = centred(directions(vectors.half(np.arange(len(ordered)))), languages)
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
     greedy = core_set(points_ND, buckets, size=size, radius=radius)
     core = central_picks(points_ND, greedy, buckets)

@@ -11,7 +11,7 @@ import logging
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -42,21 +42,23 @@ def open_store(folder: Path, key: str, read: Callable[[Stored], T]) -> T | None:
     """
     try:
         manifest = _manifest(folder)
-        if manifest is None or manifest["key"] != key:
+        if manifest is None or manifest.key != key:
             return None
-        for name, size in manifest["sizes"].items():
+        for name, size in manifest.sizes.items():
             if (there := (folder / name).stat().st_size) != size:
                 raise ValueError(f"{name} has {there} bytes of {size}")
-        if _hash_of(folder / manifest["state"]) != manifest["state_hash"]:
-            raise ValueError(f"{manifest['state']} is not as it was written")
-        return read(Stored([folder / name for name in manifest["segments"]], folder / manifest["state"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, pl.exceptions.PolarsError) as error:
+        if _hash_of(folder / manifest.state) != manifest.state_hash:
+            raise ValueError(f"{manifest.state} is not as it was written")
+        return read(Stored([folder / name for name in manifest.segments], folder / manifest.state))
+    except (OSError, ValueError, EOFError, pl.exceptions.PolarsError) as error:
         LOG.warning("%s is damaged (%s): what it remembered is made anew", folder, error)
         return None
 
 
-def save_store(folder: Path, key: str, *, keep: int, segments: Sequence[Write] = (), state: Write | None = None) -> None:
-    """Write new segments and the state, then the manifest; what it does not name any more goes.
+def save_store(
+    folder: Path, key: str, *, keep: int, segments: Sequence[Write] = (), state: Write | None = None
+) -> Stored:
+    """Write new segments and the state, then the manifest; what it does not name any more goes. Returns what counts.
 
     Args:
         folder: where to; made if absent.
@@ -65,38 +67,51 @@ def save_store(folder: Path, key: str, *, keep: int, segments: Sequence[Write] =
         segments: writers of the new ones, in order.
         state: writer of the state; None leaves it empty.
     """
-    before = _manifest_or_none(folder)
-    kept = before["segments"][:keep] if before is not None and before["key"] == key else []
-    number = (before["number"] if before is not None else 0) + 1
-    names, state_name = [f"segment-{number}-{i}" for i in range(len(segments))], f"state-{number}"
-    for name, write in zip((*names, state_name), (*segments, state or (lambda _: None)), strict=True):
+    try:
+        before = _manifest(folder)
+    except (OSError, ValueError):
+        before = None  # `open_store` has said so
+    kept = before.segments[:keep] if before is not None and before.key == key else []
+    number = (before.number if before is not None else 0) + 1
+    new, state_name = [f"segment-{number}-{i}" for i in range(len(segments))], f"state-{number}"
+    for name, write in zip((*new, state_name), (*segments, state or (lambda _: None)), strict=True):
         _fresh(folder / name)
         write(folder / name)
         sync_tree(folder / name)
-    listed = {"key": key, "number": number, "segments": [*kept, *names], "state": state_name}
-    sizes = {path: size for path, size in before["sizes"].items() if path.split("/")[0] in kept} if before else {}
-    sizes |= _sizes(folder, [*names, state_name])
-    listed |= {"sizes": sizes, "state_hash": _hash_of(folder / state_name)}
+    sizes = {path: size for path, size in before.sizes.items() if path.split("/")[0] in kept} if before else {}
+    sizes |= _sizes(folder, [*new, state_name])
+    manifest = _Manifest(key, number, [*kept, *new], state_name, sizes, _hash_of(folder / state_name))
     scratch = folder / f"{MANIFEST}.tmp"
-    scratch.write_text(json.dumps(listed), encoding="utf-8")
+    scratch.write_text(json.dumps(manifest._asdict()), encoding="utf-8")
     replace_durably(scratch, folder / MANIFEST)
     for stale in folder.iterdir():
-        if stale.is_dir() and stale.name not in (*kept, *names, state_name):
+        if stale.is_dir() and stale.name not in (*manifest.segments, state_name):
             shutil.rmtree(stale)
+    return Stored([folder / name for name in manifest.segments], folder / state_name)
 
 
-def _manifest(folder: Path) -> dict[str, Any] | None:
+class _Manifest(NamedTuple):
+    key: str
+    number: int
+    segments: list[str]
+    state: str
+    sizes: dict[str, int]
+    state_hash: str
+
+
+def _manifest(folder: Path) -> _Manifest | None:
+    """The manifest; None where there is none.
+
+    Raises:
+        ValueError: it is torn, or not one of ours.
+    """
     path = folder / MANIFEST
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def _manifest_or_none(folder: Path) -> dict[str, Any] | None:
-    """The manifest, where it is whole; `open_store` has already said so where it is not."""
-    try:
-        found = _manifest(folder)
-        return found if found is not None and {"key", "number", "segments", "sizes"} <= found.keys() else None
-    except (OSError, ValueError, AttributeError):
+    if not path.exists():
         return None
+    listed = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(listed, dict) or listed.keys() != set(_Manifest._fields):
+        raise ValueError(f"{MANIFEST} is not one of ours")
+    return _Manifest(**listed)
 
 
 def _sizes(folder: Path, names: Sequence[str]) -> dict[str, int]:
