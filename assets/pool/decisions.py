@@ -16,7 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.semantic import LARGE, claim, decided_as_one, sampled_recall, trained_on
+from assets.pool import semantic
+from assets.pool.semantic import claim, decided_as_one, sampled_recall, trained_on
 from assets.pool.store import Stored, open_store, save_store
 from assets.pool.survival import Survival
 from assets.pool.vectors import Vectors
@@ -149,7 +150,7 @@ def _standing(
     sizes_N = np.repeat(groups.sizes_G, groups.sizes_G)
     holds_G = np.minimum.reduceat(np.where(same_N, sizes_N, groups.place_N), groups.starts_G[:-1])
     was_G = np.maximum(size_N[groups.starts_G[:-1]], 0)
-    for group in np.flatnonzero(np.maximum(was_G, groups.sizes_G) > LARGE).tolist():
+    for group in np.flatnonzero(np.maximum(was_G, groups.sizes_G) > semantic.LARGE).tolist():
         now = int(groups.sizes_G[group])
         if not decided_as_one(int(was_G[group]), now) or holds_G[group] < trained_on(now):
             holds_G[group] = 0

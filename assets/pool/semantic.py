@@ -15,6 +15,8 @@ Source: the second level of the AMAP report's funnel; its threshold is not publi
 Shapes: N rows, D dimensions, R rows of one group in keep order, B rows of one block, K kept rows, S sampled rows.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -79,7 +81,7 @@ def _before_doubling(size: int) -> int:
 
 
 def _cells(whole: int) -> int:
-    return round(2 * whole**0.5)
+    return round(2 * math.sqrt(whole))
 
 
 class _Kept:
