@@ -13,7 +13,7 @@ Shapes: N points, D dimensions, K picks, H rows within a horizon.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -182,21 +182,37 @@ def central_picks(points_ND: NDArray[np.float32], core: CoreSet, buckets: Sequen
     first_N = np.concatenate([[True], owner_N[1:] != owner_N[:-1]]) if len(owner_N) else np.empty(0, np.bool_)
     moved = dict(zip(owner_N[first_N].tolist(), order_N[first_N].tolist(), strict=True))
     picks_K = np.array([moved[pick] for pick in core.picks_K.tolist()], dtype=np.int64)
+    return covered_by(points_ND, picks_K, core.distance_K, buckets)
+
+
+def covered_by(
+    points_ND: NDArray[np.float32], picks_K: NDArray[np.int64], distance_K: NDArray[np.float32], buckets: Sequence[str]
+) -> CoreSet:
+    """How picks cover the rows of their buckets; each bucket has one."""
     nearest_N, cover_N = np.arange(len(points_ND)), np.zeros(len(points_ND), dtype=np.float32)
     for rows_R in _rows_by_bucket(buckets):
         nearest_N[rows_R], cover_N[rows_R] = nearest_pick(points_ND, rows_R, np.intersect1d(picks_K, rows_R))
-    return CoreSet(picks_K, core.distance_K, nearest_N, cover_N)
+    return CoreSet(picks_K, distance_K, nearest_N, cover_N)
 
 
-def centred(points_ND: NDArray[np.float32], groups: Sequence[str]) -> NDArray[np.float32]:
-    """Unit vectors relative to the mean of their group.
+def centres_of(points_ND: NDArray[np.float32], groups: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """The mean of each group, what `centred` measures from."""
+    names = sorted(set(groups))
+    return {name: points_ND[rows_R].mean(axis=0) for name, rows_R in zip(names, _rows_by_bucket(groups), strict=True)}
+
+
+def centred(
+    points_ND: NDArray[np.float32], groups: Sequence[str], centres: Mapping[str, NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Unit vectors relative to the centre of their group; rows of a group without one stay where they are.
 
     An embedder trained on English puts all Chinese texts close together; measured from the middle of each language,
-    distances mean the same in both. A row that is its group's mean keeps its direction.
+    distances mean the same in both. A row that is its group's centre keeps its direction.
     """
     moved_ND = points_ND.copy()
-    for rows_R in _rows_by_bucket(groups):
-        moved_ND[rows_R] -= points_ND[rows_R].mean(axis=0)
+    for name, rows_R in zip(sorted(set(groups)), _rows_by_bucket(groups), strict=True):
+        if name in centres:
+            moved_ND[rows_R] -= centres[name]
     length_N = np.linalg.norm(moved_ND, axis=1, keepdims=True)
     lost_N = length_N[:, 0] < _ROUNDING
     moved_ND[lost_N], length_N[lost_N] = points_ND[lost_N], 1.0

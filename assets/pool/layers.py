@@ -15,13 +15,13 @@ import polars as pl
 
 from assets.pool.coverage import Certificate, certify
 from assets.pool.decisions import decide, open_decisions, save_decisions
+from assets.pool.epoch import Epoch, Wanted, begin, drift_of, open_epoch, pick, save_epoch, why_end, why_new
 from assets.pool.facts import facts_of, rules_version
-from assets.pool.geometric import central_picks, centred, core_set
+from assets.pool.geometric import CoreSet, central_picks, centred, centres_of, core_set
 from assets.pool.increment import LAST, LexicalIndex
 from assets.pool.index_store import open_index, save_index
 from assets.pool.readings import Reader
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
-from assets.pool.vectors import directions
 from training.code import code_of
 
 _MOST_NEW = 0.5
@@ -138,26 +138,61 @@ class Selected(NamedTuple):
 
     layer: Layer
     certificate: Certificate
+    epoch: Epoch
+    began: str | None
+    """Why the epoch was begun, or None where it was there before."""
+    should_end: str
+    """Why a new epoch should be begun, or "no"."""
 
 
-def geometric_layer(queries: pl.DataFrame, reader: Reader, *, size: int | None, radius: float | None) -> Selected:
+def geometric_layer(
+    queries: pl.DataFrame,
+    reader: Reader,
+    folder: Path | None = None,
+    *,
+    wanted: Wanted,
+    keep: bool = True,
+    most: float = 0.1,
+) -> Selected:
     """Pick the rows that cover the rest under one radius; every pick takes over the support of the rows it covers.
 
-    Distances are measured from the middle of each language, and a query is covered by one of its own language.
+    Distances are measured from the middle of each language, and a query is covered by one of its own language. Both
+    the radius and the middles are those of the pool's epoch (`assets.pool.epoch`).
 
     Args:
         queries: query_id, normal, context, language, support, primary, secondary.
         reader: knows what it has read before.
-        size: rows to keep over all buckets, or None.
-        radius: in its place, the largest distance that may be left.
+        folder: of the epoch; None remembers none.
+        wanted: the size or radius, and versions.
+        keep: whether the epoch goes on where it can.
+        most: see `why_end`.
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
-    languages = ordered["language"].to_list()
-    vectors = reader.read(ordered["query_id"], _told(ordered)).vectors
-    points_ND = centred(directions(vectors.half(np.arange(len(ordered)))), languages)
+    languages, ids = ordered["language"].to_list(), ordered["query_id"]
+    unit_ND = reader.read(ids, _told(ordered)).vectors.directions()
+    before = open_epoch(folder) if folder is not None else None
+    began = why_new(before, wanted, ids) if keep else "it was asked for"
+    centres = before.centres if before is not None and began is None else centres_of(unit_ND, languages)
+    points_ND = centred(unit_ND, languages, centres)
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
-    greedy = core_set(points_ND, buckets, size=size, radius=radius)
+    if before is not None and began is None:
+        epoch, greedy = before, pick(before, points_ND, buckets)
+    else:
+        greedy = core_set(points_ND, buckets, size=wanted.size, radius=wanted.radius)
+        epoch = begin(before.number + 1 if before is not None else 1, wanted, ids, buckets, greedy, centres)
+        if folder is not None:
+            save_epoch(folder, epoch)
     core = central_picks(points_ND, greedy, buckets)
+    drift = drift_of(epoch, points_ND, buckets, ids)
+    should_end = why_end(epoch, len(core.picks_K), len(ordered), drift, wanted.taxonomy, most=most)
+    layer = _selected(ordered, core)
+    numbers = {"epoch": epoch.number, "epoch_radius": epoch.radius, "epoch_rows": len(layer.kept)}
+    numbers |= {"epoch_new": drift.new, "epoch_beyond_share": drift.beyond, "epoch_expected_share": drift.expected}
+    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), greedy, core)
+    return Selected(layer._replace(measured=numbers), certificate, epoch, began, should_end)
+
+
+def _selected(ordered: pl.DataFrame, core: CoreSet) -> Layer:
     similarity_N = (1.0 - core.cover_N**2 / 2.0).astype(np.float32)
     layer = _layer(ordered, Survival(core.nearest_N, similarity_N), layer="geometric", rule=COVERED)
     distances = pl.DataFrame(
@@ -166,9 +201,7 @@ def geometric_layer(queries: pl.DataFrame, reader: Reader, *, size: int | None, 
             "distance": pl.Series(core.distance_K.astype(np.float64), dtype=pl.Float64),
         }
     )
-    kept = layer.kept.join(distances, on="query_id").sort("query_id")
-    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), greedy, core)
-    return Selected(layer._replace(kept=kept), certificate)
+    return layer._replace(kept=layer.kept.join(distances, on="query_id").sort("query_id"))
 
 
 def set_aside(labels: pl.DataFrame) -> pl.DataFrame:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Half = NDArray[np.float16]
+_AT_ONCE = 65_536
 
 
 class Vectors:
@@ -22,6 +23,7 @@ class Vectors:
     def __init__(self, parts: Sequence[Half], slot_N: NDArray[np.int64] | None = None) -> None:
         """Rows of the parts, end to end, or those of them that `slot_N` names, in its order."""
         self._parts = list(parts)
+        self._dimensions = self._parts[0].shape[1] if self._parts else 0
         self._starts = np.cumsum([0, *map(len, self._parts)])
         self._slot_N = np.arange(self._starts[-1]) if slot_N is None else slot_N
 
@@ -32,11 +34,19 @@ class Vectors:
         """Some of the rows, shape (R, D)."""
         slot_R = self._slot_N[rows_R]
         part_R = np.searchsorted(self._starts, slot_R, side="right") - 1
-        half_RD = np.empty((len(rows_R), self._parts[0].shape[1] if self._parts else 0), dtype=np.float16)
+        half_RD = np.empty((len(rows_R), self._dimensions), dtype=np.float16)
         for part in np.unique(part_R).tolist():
             mine = np.flatnonzero(part_R == part)
             half_RD[mine] = self._parts[part][slot_R[mine] - self._starts[part]]
         return half_RD
+
+    def directions(self) -> NDArray[np.float32]:
+        """All rows with length 1, in single precision, shape (N, D)."""
+        direction_ND = np.empty((len(self), self._dimensions), dtype=np.float32)
+        for start in range(0, len(self), _AT_ONCE):
+            stop = min(start + _AT_ONCE, len(self))
+            direction_ND[start:stop] = directions(self.half(np.arange(start, stop)))
+        return direction_ND
 
 
 def rounded(vectors_ND: NDArray[np.float32], names: Sequence[str] | None = None) -> Half:

@@ -247,7 +247,7 @@ def test_killed_at_any_write_and_run_again_the_result_is_the_same(tmp_path: Path
         if "done" in done.stdout:
             break
         assert done.returncode == -signal.SIGKILL, done.stderr
-    assert writes == 6, "a segment, a state and a manifest each of two stores"
+    assert writes == 5, "segment, state and manifest of the readings, state and manifest of the decisions"
 
 
 def test_a_vector_that_is_none_names_its_query(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from assets.pool.audit import conservation, jaccard_of, similar_pairs_left
+from assets.pool.epoch import Wanted
 from assets.pool.layers import Policy, buckets_of, geometric_layer, lexical_layer, semantic_layer, set_aside
 from assets.pool.readings import Reader
 from resources.embedder import Embedder
@@ -46,8 +47,8 @@ def test_every_layer_conserves_rows_and_support_whatever_the_order(texts: list[s
             semantic_layer(shuffled, reader, threshold=0.9, policy=Policy()),
         ),
         (
-            geometric_layer(rows, reader, size=2, radius=None).layer,
-            geometric_layer(shuffled, reader, size=2, radius=None).layer,
+            geometric_layer(rows, reader, wanted=Wanted(2, None)).layer,
+            geometric_layer(shuffled, reader, wanted=Wanted(2, None)).layer,
         ),
     ):
         assert conservation(rows, made.kept, made.dropped).holds
@@ -58,7 +59,7 @@ def test_every_layer_conserves_rows_and_support_whatever_the_order(texts: list[s
 
 def test_the_pick_of_the_geometric_layer_carries_its_distance_and_what_it_covers() -> None:
     rows = labelled(TEXTS, ["a", "a", "b", "b"])
-    layer, certificate = geometric_layer(rows, Reader(Embedder().embed), size=2, radius=None)
+    layer, certificate, *_ = geometric_layer(rows, Reader(Embedder().embed), wanted=Wanted(2, None))
     assert len(layer.kept) == 2
     assert np.isinf(layer.kept["distance"].to_numpy()).all()
     assert layer.dropped["rule"].to_list() == ["covered"] * 2
