@@ -96,7 +96,7 @@ def lexical_survivors(
     group_name="pool",
     kinds={"polars", "faiss"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
 )
 def semantic_survivors(
     context: dg.AssetExecutionContext, config: SemanticSurvivorsConfig, lake: Lake
@@ -125,7 +125,7 @@ def semantic_survivors(
     group_name="pool",
     kinds={"polars", "numpy"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
 )
 def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake) -> dg.MaterializeResult:
     """The queries that cover all the others under one radius, with the certificate of how well they do."""

@@ -112,19 +112,19 @@ def decide(
 def open_decisions(folder: Path, key: str) -> pl.DataFrame | None:
     """What `decide` is to remember; None where there is nothing, another key wrote it, or it is damaged."""
 
-    def read(stored: Stored) -> pl.DataFrame:
+    def _read(stored: Stored) -> pl.DataFrame:
         return pl.read_ipc(stored.state / ROWS)
 
-    return open_store(folder, key, read)
+    return open_store(folder, key, _read)
 
 
 def save_decisions(folder: Path, key: str, remembered: pl.DataFrame) -> None:
     """Write what `decide` is to remember."""
 
-    def write(folder: Path) -> None:
+    def _write(folder: Path) -> None:
         remembered.write_ipc(folder / ROWS, compression="uncompressed")
 
-    save_store(folder, key, keep=0, state=write)
+    save_store(folder, key, keep=0, state=_write)
 
 
 def _groups_of(buckets: Sequence[str], facts: Sequence[str]) -> Groups:

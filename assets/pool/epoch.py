@@ -172,27 +172,27 @@ def why_end(epoch: Epoch, kept: int, rows: int, drift: Drift, taxonomy: str, *, 
 def open_epoch(folder: Path) -> Epoch | None:
     """The epoch of `folder`, or None where there is none or it is damaged."""
 
-    def read(stored: Stored) -> Epoch:
+    def _read(stored: Stored) -> Epoch:
         told = json.loads((stored.state / SCALARS).read_text(encoding="utf-8"))
         with np.load(stored.state / CENTRES) as arrays:
             centres = dict(zip(told.pop("languages"), arrays.values(), strict=True))
         wanted = Wanted(**told.pop("wanted"))
         return Epoch(**told, wanted=wanted, centres=centres, members=pl.read_ipc(stored.state / MEMBERS))
 
-    return open_store(folder, FORMAT, read)
+    return open_store(folder, FORMAT, _read)
 
 
 def save_epoch(folder: Path, epoch: Epoch) -> None:
     """Write what is fixed; the epoch before is gone."""
 
-    def write(folder: Path) -> None:
+    def _write(folder: Path) -> None:
         told = {name: getattr(epoch, name) for name in ("number", "began", "radius", "ties")}
         told |= {"wanted": epoch.wanted._asdict(), "languages": list(epoch.centres)}
         (folder / SCALARS).write_text(json.dumps(told), encoding="utf-8")
         np.savez(folder / CENTRES, *epoch.centres.values())
         epoch.members.write_ipc(folder / MEMBERS, compression="uncompressed")
 
-    save_store(folder, FORMAT, keep=0, state=write)
+    save_store(folder, FORMAT, keep=0, state=_write)
 
 
 def _cut_of(greedy: CoreSet, buckets: Sequence[str]) -> tuple[float, dict[str, int] | None]:

@@ -22,7 +22,7 @@ def open_index(folder: Path, key: str, threshold: float) -> LexicalIndex:
         threshold: of the layer.
     """
 
-    def read(stored: Stored) -> LexicalIndex:
+    def _index(stored: Stored) -> LexicalIndex:
         index = LexicalIndex(threshold)
         for folder in stored.segments:
             index.offsets.append(sum(len(s.ids) for s in index.segments))
@@ -31,7 +31,7 @@ def open_index(folder: Path, key: str, threshold: float) -> LexicalIndex:
         index.similarity_S = np.load(stored.state / "similarity_S.npy")
         return index
 
-    return open_store(folder, key, read) or LexicalIndex(threshold)
+    return open_store(folder, key, _index) or LexicalIndex(threshold)
 
 
 def save_index(folder: Path, key: str, index: LexicalIndex, texts: list[pl.Series]) -> None:
@@ -44,13 +44,13 @@ def save_index(folder: Path, key: str, index: LexicalIndex, texts: list[pl.Serie
         texts: those of the new segments, in order; the last segments of the index.
     """
 
-    def decisions(folder: Path) -> None:
+    def _decisions(folder: Path) -> None:
         np.save(folder / "survivor_S.npy", index.survivor_S)
         np.save(folder / "similarity_S.npy", index.similarity_S)
 
     keep = len(index.segments) - len(texts)
     new = [partial(_write, s, said) for s, said in zip(index.segments[keep:], texts, strict=True)]
-    save_store(folder, key, keep=keep, segments=new, state=decisions)
+    save_store(folder, key, keep=keep, segments=new, state=_decisions)
 
 
 def _write(segment: Segment, texts: pl.Series, folder: Path) -> None:

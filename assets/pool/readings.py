@@ -98,11 +98,11 @@ class Reader(NamedTuple):
         if self.folder is None:
             return rows, half_ND
 
-        def write(folder: Path) -> None:
+        def _write(folder: Path) -> None:
             rows.write_ipc(folder / ROWS, compression="uncompressed")
             np.save(folder / VECTORS, half_ND)
 
-        stored = save_store(self.folder, self.key, keep=number, segments=[write])
+        stored = save_store(self.folder, self.key, keep=number, segments=[_write])
         return _segment_in(stored.segments[-1])
 
 
