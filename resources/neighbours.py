@@ -30,41 +30,53 @@ class Within(NamedTuple):
 
 
 class Index:
-    """A growing set of unit vectors: searched exactly (flat inner product), or cell by cell where it gets large."""
+    """A growing set of unit vectors: searched exactly (flat inner product), or cell by cell where it gets large.
 
-    def __init__(self, dimensions: int, *, cells_LD: NDArray[np.float32] | None = None, probes: int = 16) -> None:
+    Which cell a vector lies in, and which are searched, the caller says: found by a matrix product of the index's own,
+    it would depend on what else is asked in the same call. Cells are searched on the CPU, the same on every machine.
+    """
+
+    def __init__(self, dimensions: int, *, cells: int = 0) -> None:
         """Make an empty index.
 
         Args:
             dimensions: of the vectors.
-            cells_LD: centres of the cells (`cells_of`); None searches everything.
-            probes: cells searched for each query, the nearest ones.
+            cells: how many there are; 0 searches everything.
         """
         faiss = _faiss()
-        if cells_LD is None:
-            index = faiss.IndexFlatIP(dimensions)
-        else:
-            centres = faiss.IndexFlatIP(dimensions)
-            index = faiss.IndexIVFFlat(centres, dimensions, len(cells_LD), faiss.METRIC_INNER_PRODUCT)
-            index.train(checked(cells_LD))  # as many points as cells: the centres themselves
-            index.nprobe = min(probes, len(cells_LD))
-            centres.reset()
-            centres.add(checked(cells_LD))
-        self._flat = _on_fastest_device(index)
+        if not cells:
+            self._index = _on_fastest_device(faiss.IndexFlatIP(dimensions))
+            return
+        centres = faiss.IndexFlatIP(dimensions)
+        centres.add(np.zeros((cells, dimensions), np.float32))
+        self._index = faiss.IndexIVFFlat(centres, dimensions, cells, faiss.METRIC_INNER_PRODUCT)
+        self._index.is_trained = True
 
     def __len__(self) -> int:
-        return int(self._flat.ntotal)
+        return int(self._index.ntotal)
 
-    def add(self, vectors_ND: NDArray[np.float32]) -> None:
-        """Store `vectors_ND`; rows are numbered in the order of their arrival."""
-        self._flat.add(checked(vectors_ND))
+    def add(self, vectors_ND: NDArray[np.float32], cell_N: NDArray[np.int64] | None = None) -> None:
+        """Store `vectors_ND`, each in its cell; rows are numbered in the order of their arrival."""
+        if cell_N is None:
+            self._index.add(checked(vectors_ND))
+            return
+        from faiss.contrib.ivf_tools import add_preassigned
 
-    def nearest(self, vectors_QD: NDArray[np.float32], k: int = 1) -> Nearest:
-        """The `k` most similar stored vectors of each query."""
+        add_preassigned(self._index, checked(vectors_ND), np.ascontiguousarray(cell_N))  # type: ignore[no-untyped-call]
+
+    def nearest(self, vectors_QD: NDArray[np.float32], k: int = 1, cell_QC: NDArray[np.int64] | None = None) -> Nearest:
+        """The `k` most similar stored vectors of each query, of those in its cells `cell_QC` where there are cells."""
         if len(self) == 0 or len(vectors_QD) == 0:
             shape = (len(vectors_QD), k)
             return Nearest(np.full(shape, -np.inf, np.float32), np.full(shape, -1, np.int64))
-        similarity_QK, row_QK = self._flat.search(checked(vectors_QD), k)
+        if cell_QC is None:
+            similarity_QK, row_QK = self._index.search(checked(vectors_QD), k)
+            return Nearest(similarity_QK, row_QK)
+        from faiss.contrib.ivf_tools import search_preassigned
+
+        self._index.nprobe = cell_QC.shape[1]
+        asked_QD, cell_QC = checked(vectors_QD), np.ascontiguousarray(cell_QC)
+        similarity_QK, row_QK = search_preassigned(self._index, asked_QD, k, cell_QC)  # type: ignore[no-untyped-call]
         return Nearest(similarity_QK, row_QK)
 
 

@@ -1,21 +1,31 @@
 """The pool: distinct queries through three layers (letters, meaning, coverage), each row that goes with its reason."""
 
+from typing import Literal
+
 import dagster as dg
 import polars as pl
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Share, StageConfig
 from assets.metadata import materialized
+from assets.pool.epoch import Wanted
 from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure, waterfall_figure
 from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer, set_aside
 from assets.pool.preview import DROPPED, store
+from assets.pool.readings import Reader
 from resources.embedder import Embedder
 from resources.lake import Lake
 from training.reporting import Reporter
 
 INDEX = "pool/lexical_index"
 """What the lexical layer remembers of earlier days."""
+READINGS = "pool/readings"
+"""What was read of each query and its vector: the semantic and the geometric layer read a query once."""
+DECISIONS = "pool/semantic_decisions"
+"""What the semantic layer remembers of earlier days."""
+EPOCH = "pool/epoch"
+"""What is fixed until the pool's epoch ends."""
 LAYERS = ("lexical", "labels", "semantic", "geometric")
 _COLUMNS = ("query_id", "normal", "context", "language", "first_seen")
 
@@ -55,8 +65,13 @@ class CandidatePoolConfig(StageConfig, stage=keys.CANDIDATE_POOL):
     size: NonNegativeInt = 8_000
     """Queries to keep over all buckets and languages; 0 where a radius is given."""
     radius: NonNegativeFloat = 0.0
-    """Largest distance to a kept query; 0: whatever the size gives. Fixed over a pool epoch, it leaves the picks of
-    other leaves alone when one changes."""
+    """Largest distance to a kept query; 0: whatever the size gives when the pool epoch begins."""
+    epoch: Literal["keep", "new"] = "keep"
+    """Keep the radius of the pool epoch, so that a change in one leaf leaves the picks of the others alone, or begin
+    a new epoch. The first run begins one, and so does another size or radius."""
+    epoch_tolerance: Share = 0.1
+    """Share by which the pool may miss its size, and new queries the expected coverage, before the layer says that
+    the epoch should end. Ours."""
 
 
 @dg.asset(
@@ -91,7 +106,7 @@ def lexical_survivors(
     group_name="pool",
     kinds={"polars", "faiss"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
 )
 def semantic_survivors(
     context: dg.AssetExecutionContext, config: SemanticSurvivorsConfig, lake: Lake
@@ -103,7 +118,7 @@ def semantic_survivors(
     queries = _with_texts(lake, "pool/lexical_survivors").join(executable, on="query_id")
     policy = Policy(config.keep_numbers, config.keep_names)
     layer = semantic_layer(
-        queries, Embedder().embed, threshold=config.threshold, policy=policy, floor=config.floor,
+        queries, _reader(lake), lake.folder(DECISIONS), threshold=config.threshold, policy=policy, floor=config.floor,
         progress=Reporter(context).progress,
     )  # fmt: skip
     store(lake, "semantic", layer.stored)
@@ -120,20 +135,26 @@ def semantic_survivors(
 
 @dg.asset(
     key=keys.CANDIDATE_POOL,
-    deps=[keys.SEMANTIC_SURVIVORS, keys.QUERY_LABELS, keys.DISTINCT_QUERIES],
+    deps=[keys.SEMANTIC_SURVIVORS, keys.QUERY_LABELS, keys.INTENT_TAXONOMY, keys.DISTINCT_QUERIES],
     group_name="pool",
     kinds={"polars", "numpy"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
 )
 def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake) -> dg.MaterializeResult:
     """The queries that cover all the others under one radius, with the certificate of how well they do."""
     labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary"])
     queries = _with_texts(lake, "pool/semantic_survivors").join(labels, on="query_id")
-    layer, certificate = geometric_layer(
-        queries, Embedder().embed, size=config.size or None, radius=config.radius or None
-    )
+    taxonomy = lake.version("taxonomy/intent_taxonomy")
+    wanted = Wanted(config.size or None, config.radius or None, Embedder().version, taxonomy)
+    keep, most = config.epoch == "keep", config.epoch_tolerance
+    found = geometric_layer(queries, _reader(lake), lake.folder(EPOCH), wanted=wanted, keep=keep, most=most)
+    layer, certificate = found.layer, found.certificate
     lake.write(DROPPED, layer.dropped, "geometric")
+    if found.began is not None:
+        context.log.info("pool epoch %d begins: %s", found.epoch.number, found.began)
+    if found.should_end != "no":
+        context.log.warning("pool epoch %d should end: %s", found.epoch.number, found.should_end)
     context.log.info(
         "%d queries: %d kept, radius %.3f (random choice: %.3f)",
         len(queries), len(layer.kept), certificate.radius, certificate.random_radius,
@@ -144,7 +165,7 @@ def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfi
     }
     kept = layer.kept.select("query_id", "support", "primary", "secondary", "distance")
     note = f"Rarest leaves: {', '.join(certificate.tail_leaves)}"
-    numbers = {**layer.numbers, **certificate.numbers}
+    numbers: dict[str, float | str] = {**layer.numbers, **certificate.numbers, "epoch_should_end": found.should_end}
     return materialized(lake, "pool/candidate_pool", kept, numbers=numbers, figures=figures, note=note)
 
 
@@ -179,6 +200,11 @@ def with_distance(rows: pl.DataFrame) -> pl.DataFrame:
     """
     apart = (2.0 - 2.0 * pl.col("similarity")).clip(0.0).sqrt()
     return rows.with_columns(distance=pl.when(pl.col("layer") != "lexical").then(apart))
+
+
+def _reader(lake: Lake) -> Reader:
+    embedder = Embedder()
+    return Reader(embedder.embed, embedder.version, lake.folder(READINGS))
 
 
 def _with_texts(lake: Lake, table: str) -> pl.DataFrame:

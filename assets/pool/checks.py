@@ -8,6 +8,7 @@ from assets.pool.audit import Conservation, conservation, jaccard_of, similar_pa
 from assets.pool.facts import as_read
 from assets.pool.layers import buckets_of
 from assets.pool.preview import DROPPED
+from assets.pool.vectors import cosines, rounded
 from resources.embedder import Embedder
 from resources.lake import Lake
 
@@ -49,9 +50,9 @@ def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
     bound = lake.read(DROPPED, "semantic")["similarity"].min()
     if bound is None:
         return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
-    vectors = Embedder().embed(as_read(kept["told"].to_list())).astype("float64")
+    vectors = rounded(Embedder().embed(as_read(kept["told"].to_list())))
     left = similar_pairs_left(
-        kept["told"].to_list(), buckets_of(kept), lambda _: vectors @ vectors.T, float(str(bound)) + 1e-6
+        kept["told"].to_list(), buckets_of(kept), lambda _: cosines(vectors, vectors), float(str(bound)) + 1e-6
     )
     return dg.AssetCheckResult(passed=left == 0, metadata={"sampled": len(kept), "pairs_left": left})
 

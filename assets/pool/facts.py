@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from assets.labels.constraints import Constraints, Reading, constraints_of, read
 
+SEPARATOR = "\x1f"
+
 
 @cache
 def rules_version() -> str:
@@ -24,35 +26,26 @@ def rules_version() -> str:
 class Told(NamedTuple):
     """Requests as the rules read them."""
 
-    facts: list[str]
-    """One key per request."""
+    slots: list[str]
+    """Cities, days, modes and the other slots of each."""
+    numbers: list[str]
+    """Numbers of each that are no part of a day, in order."""
     words: list[str]
     """Folded words only, slips of the finger undone, marks of the scrub gone: what is embedded, so that `fligth` has
     no place of its own in the space. A request without words stays as it is."""
 
 
-def read_requests(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> Told:
-    """Read each text once.
-
-    Args:
-        texts: requests, in any language.
-        numbers: whether numbers that differ keep both requests.
-        names: whether cities, days, modes and the other slots that differ keep both.
-    """
-    told = Told([], [])
-    for text in texts:
-        found = _read_once(text)
-        parts = [*(found.slots if names else ()), *(found.numbers if numbers else ())]
-        told.facts.append("\x1f".join(parts))
-        told.words.append(found.words)
-    return told
+def read_requests(texts: Sequence[str]) -> Told:
+    """Read each text once; in any language."""
+    found = [_read_once(text) for text in texts]
+    return Told([f.slots for f in found], [f.numbers for f in found], [f.words for f in found])
 
 
 class _Found(NamedTuple):
     """What the layers want to know of one request."""
 
-    slots: tuple[str, ...]
-    numbers: tuple[str, ...]
+    slots: str
+    numbers: str
     words: str
 
 
@@ -60,18 +53,27 @@ class _Found(NamedTuple):
 def _read_once(text: str) -> _Found:
     """Reading a request costs more than all else that the layers do with it, and each layer of a process asks again."""
     reading = read(text)
-    slots = tuple(_slots(constraints_of(reading)))
-    return _Found(slots, ("#", *_loose_numbers(reading)), " ".join(reading.words.folded) or text)
+    slots = SEPARATOR.join(_slots(constraints_of(reading)))
+    numbers = SEPARATOR.join(("#", *_loose_numbers(reading)))
+    return _Found(slots, numbers, " ".join(reading.words.folded) or text)
 
 
 def facts_of(texts: Sequence[str], *, numbers: bool = True, names: bool = True) -> list[str]:
-    """One key per text; see `read_requests`."""
-    return read_requests(texts, numbers=numbers, names=names).facts
+    """One key per text: what must be equal for two requests to be near copies.
+
+    Args:
+        texts: requests, in any language.
+        numbers: whether numbers that differ keep both requests.
+        names: whether cities, days, modes and the other slots that differ keep both.
+    """
+    told = read_requests(texts)
+    parts = [*([told.slots] if names else []), *([told.numbers] if numbers else [])]
+    return [SEPARATOR.join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(texts)
 
 
 def as_read(texts: Sequence[str]) -> list[str]:
     """The words of each text; see `read_requests`."""
-    return read_requests(texts, numbers=False, names=False).words
+    return read_requests(texts).words
 
 
 def _slots(found: Constraints) -> list[str]:

@@ -14,7 +14,7 @@ Source: Gonzalez (1985); the third level of the AMAP report's funnel.
 Shapes: N points, D dimensions, R rows of one bucket, K picks, M picks made, H rows within a horizon, L cells.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -208,17 +208,35 @@ def central_picks(points_ND: NDArray[np.float32], core: CoreSet, buckets: Sequen
     return CoreSet(picks_K, core.distance_K, near_N, np.sqrt(square_N))
 
 
-def centred(points_ND: NDArray[np.float32], groups: Sequence[str]) -> NDArray[np.float32]:
-    """Unit vectors relative to the mean of their group.
+def covered_by(
+    points_ND: NDArray[np.float32], picks_K: NDArray[np.int64], distance_K: NDArray[np.float32], buckets: Sequence[str]
+) -> CoreSet:
+    """How picks cover the rows of their buckets; each bucket has one."""
+    nearest_N, cover_N = np.arange(len(points_ND)), np.zeros(len(points_ND), dtype=np.float32)
+    for rows_R in rows_by_group(buckets):
+        nearest_N[rows_R], cover_N[rows_R] = nearest_pick(points_ND, rows_R, np.intersect1d(picks_K, rows_R))
+    return CoreSet(picks_K, distance_K, nearest_N, cover_N)
+
+
+def centres_of(points_ND: NDArray[np.float32], groups: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    """The mean of each group, what `centred` measures from."""
+    names = sorted(set(groups))
+    parts = zip(names, rows_by_group(groups), strict=True)
+    return {name: (sum_of(points_ND, rows_R) / len(rows_R)).astype(np.float32) for name, rows_R in parts}
+
+
+def centred(
+    points_ND: NDArray[np.float32], groups: Sequence[str], centres: Mapping[str, NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """Unit vectors relative to the centre of their group; rows of a group without one stay where they are.
 
     An embedder trained on English puts all Chinese texts close together; measured from the middle of each language,
-    distances mean the same in both. A row that is its group's mean keeps its direction.
+    distances mean the same in both. A row that is its group's centre keeps its direction.
     """
     moved_ND = points_ND.copy()
-    for rows_R in rows_by_group(groups):
-        middle_D = (sum_of(points_ND, rows_R) / len(rows_R)).astype(np.float32)
-        for start in range(0, len(rows_R), _CENTRED):
-            moved_ND[rows_R[start : start + _CENTRED]] -= middle_D
+    for name, rows_R in zip(sorted(set(groups)), rows_by_group(groups), strict=True):
+        for start in range(0, len(rows_R) if name in centres else 0, _CENTRED):
+            moved_ND[rows_R[start : start + _CENTRED]] -= centres[name]
     for start in range(0, len(points_ND), _CENTRED):
         part = slice(start, start + _CENTRED)
         length_N = np.linalg.norm(moved_ND[part], axis=1, keepdims=True)

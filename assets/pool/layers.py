@@ -5,29 +5,29 @@ Between the Dagster assets and the algorithms: puts rows into keep order, asks t
 Shapes: N rows, D dimensions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from assets.pool.coverage import Certificate, certify
-from assets.pool.facts import as_read, facts_of, read_requests, rules_version
-from assets.pool.geometric import central_picks, centred, core_set
+from assets.pool.decisions import decide, open_decisions, save_decisions
+from assets.pool.epoch import Epoch, Wanted, begin, drift_of, open_epoch, pick, save_epoch, why_end, why_new
+from assets.pool.facts import facts_of, rules_version
+from assets.pool.geometric import CoreSet, central_picks, centred, centres_of, core_set
 from assets.pool.increment import LAST, LexicalIndex
 from assets.pool.index_store import open_index, save_index
 from assets.pool.lexical import Progress, silent
 from assets.pool.lexical_pairs import lexical_pairs
 from assets.pool.pairs import Stored, stored
-from assets.pool.semantic import sampled_recall, semantic_survivors
+from assets.pool.readings import Reader
 from assets.pool.semantic_pairs import semantic_pairs
 from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
 from training.code import code_of
 
-Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 _MOST_NEW = 0.5
 """Share of new rows beyond which all are decided at once, which is faster."""
 _TEXTS_AT_A_TIME = 10_000
@@ -130,34 +130,42 @@ def _fresh(queries: pl.DataFrame, index: LexicalIndex) -> pl.DataFrame | None:
 
 def semantic_layer(
     queries: pl.DataFrame,
-    embed: Embed,
+    reader: Reader,
+    folder: Path | None = None,
     *,
     threshold: float,
     policy: Policy,
     floor: float = 0.0,
     progress: Progress = silent,
 ) -> Layer:
-    """Drop paraphrases inside each <primary, secondary> bucket.
+    """Drop paraphrases inside each <primary, secondary> bucket; what was decided before holds as far as it can.
 
     Args:
         queries: query_id, normal, context, support, first_seen, primary, secondary.
-        embed: text to unit vectors.
+        reader: reads and embeds what it has not read before.
+        folder: of earlier decisions; None remembers nothing.
         threshold: cosine similarity at which a row is a copy.
         policy: what keeps both.
         floor: similarity down to which pairs are stored for a preview; 0, or one not below the threshold: none are.
         progress: told what is being done, and how far it is.
     """
     ordered = keep_order(queries)
-    told = read_requests(_told(ordered).to_list(), numbers=policy.numbers, names=policy.names)
-    vectors_ND, buckets = _finite(embed(told.words), ordered["query_id"]), buckets_of(ordered)
-    survival = semantic_survivors(vectors_ND, buckets, told.facts, threshold)
-    recall = sampled_recall(vectors_ND, buckets, told.facts, survival, threshold)
+    readings = reader.read(ordered["query_id"], _told(ordered))
+    facts = readings.facts(numbers=policy.numbers, names=policy.names).to_list()
+    key = f"{threshold} {reader.key} {code_of('assets.pool.decisions', ('assets', 'resources'))}"
+    remembered = open_decisions(folder, key) if folder is not None else None
+    ids, buckets = ordered["query_id"].to_list(), buckets_of(ordered)
+    found = decide(ids, readings.vectors, buckets, facts, threshold, remembered)
+    if folder is not None and (remembered is None or found.now or len(remembered) != len(ordered)):
+        save_decisions(folder, key, found.remembered)
+    counts = {"read_before": readings.before, "read_now": readings.now}
+    counts |= {"decided_before": found.before, "decided_now": found.now}
     pairs = semantic_pairs(
-        vectors_ND, buckets, told.facts, survival, threshold=threshold, floor=floor, progress=progress
+        readings.vectors, buckets, facts, found.survival, threshold=threshold, floor=floor, progress=progress
     )
-    layer = _layer(ordered, survival, layer="semantic", rule=SAME_MEANING)
-    measured = {} if recall is None else {"recall_sampled": recall}
-    return layer._replace(measured=measured, stored=stored(pairs, ordered["query_id"], floor, threshold))
+    recall = {} if found.recall is None else {"recall_sampled": found.recall}
+    layer = _layer(ordered, found.survival, layer="semantic", rule=SAME_MEANING)
+    return layer._replace(measured=counts | recall, stored=stored(pairs, ordered["query_id"], floor, threshold))
 
 
 class Selected(NamedTuple):
@@ -165,25 +173,61 @@ class Selected(NamedTuple):
 
     layer: Layer
     certificate: Certificate
+    epoch: Epoch
+    began: str | None
+    """Why the epoch was begun, or None where it was there before."""
+    should_end: str
+    """Why a new epoch should be begun, or "no"."""
 
 
-def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, radius: float | None) -> Selected:
+def geometric_layer(
+    queries: pl.DataFrame,
+    reader: Reader,
+    folder: Path | None = None,
+    *,
+    wanted: Wanted,
+    keep: bool = True,
+    most: float = 0.1,
+) -> Selected:
     """Pick the rows that cover the rest under one radius; every pick takes over the support of the rows it covers.
 
-    Distances are measured from the middle of each language, and a query is covered by one of its own language.
+    Distances are measured from the middle of each language, and a query is covered by one of its own language. Both
+    the radius and the middles are those of the pool's epoch (`assets.pool.epoch`).
 
     Args:
         queries: query_id, normal, context, language, support, primary, secondary.
-        embed: text to unit vectors.
-        size: rows to keep over all buckets, or None.
-        radius: in its place, the largest distance that may be left.
+        reader: knows what it has read before.
+        folder: of the epoch; None remembers none.
+        wanted: the size or radius, and versions.
+        keep: whether the epoch goes on where it can.
+        most: see `why_end`.
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
-    languages = ordered["language"].to_list()
-    points_ND = centred(_finite(embed(as_read(_told(ordered).to_list())), ordered["query_id"]), languages)
+    languages, ids = ordered["language"].to_list(), ordered["query_id"]
+    unit_ND = reader.read(ids, _told(ordered)).vectors.directions()
+    before = open_epoch(folder) if folder is not None else None
+    began = why_new(before, wanted, ids) if keep else "it was asked for"
+    centres = before.centres if before is not None and began is None else centres_of(unit_ND, languages)
+    points_ND = centred(unit_ND, languages, centres)
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
-    greedy = core_set(points_ND, buckets, size=size, radius=radius)
+    if before is not None and began is None:
+        epoch, greedy = before, pick(before, points_ND, buckets)
+    else:
+        greedy = core_set(points_ND, buckets, size=wanted.size, radius=wanted.radius)
+        epoch = begin(before.number + 1 if before is not None else 1, wanted, ids, buckets, greedy, centres)
+        if folder is not None:
+            save_epoch(folder, epoch)
     core = central_picks(points_ND, greedy, buckets)
+    drift = drift_of(epoch, points_ND, buckets, ids)
+    should_end = why_end(epoch, len(core.picks_K), len(ordered), drift, wanted.taxonomy, most=most)
+    layer = _selected(ordered, core)
+    numbers = {"epoch": epoch.number, "epoch_radius": epoch.radius, "epoch_rows": len(layer.kept)}
+    numbers |= {"epoch_new": drift.new, "epoch_beyond_share": drift.beyond, "epoch_expected_share": drift.expected}
+    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), greedy, core)
+    return Selected(layer._replace(measured=numbers), certificate, epoch, began, should_end)
+
+
+def _selected(ordered: pl.DataFrame, core: CoreSet) -> Layer:
     similarity_N = (1.0 - core.cover_N**2 / 2.0).astype(np.float32)
     layer = _layer(ordered, Survival(core.nearest_N, similarity_N), layer="geometric", rule=COVERED)
     distances = pl.DataFrame(
@@ -192,9 +236,7 @@ def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, ra
             "distance": pl.Series(core.distance_K.astype(np.float64), dtype=pl.Float64),
         }
     )
-    kept = layer.kept.join(distances, on="query_id").sort("query_id")
-    certificate = certify(points_ND, buckets, ordered["primary"].to_list(), greedy, core)
-    return Selected(layer._replace(kept=kept), certificate)
+    return layer._replace(kept=layer.kept.join(distances, on="query_id").sort("query_id"))
 
 
 def set_aside(labels: pl.DataFrame) -> pl.DataFrame:
@@ -213,21 +255,6 @@ def buckets_of(queries: pl.DataFrame) -> list[str]:
         .to_series()
         .to_list()
     )
-
-
-def _finite(vectors_ND: NDArray[np.float32], query_ids: pl.Series) -> NDArray[np.float32]:
-    """`vectors_ND`, unless one of them is no number.
-
-    Raises:
-        ValueError: a vector holds NaN or infinity; the message names the query.
-    """
-    wrong = np.flatnonzero(~np.isfinite(vectors_ND).all(axis=1))
-    if len(wrong):
-        raise ValueError(
-            f"the embedding of query {query_ids[int(wrong[0])]} holds NaN or infinity, as do {len(wrong) - 1} others: "
-            "look at its text in queries/distinct_queries, or embed it again"
-        )
-    return vectors_ND
 
 
 def _facts(told: pl.Series, policy: Policy, progress: Progress) -> list[str]:

@@ -7,7 +7,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from assets.pool.decisions import decide
 from assets.pool.survival import Survival, keep_order
+from assets.pool.vectors import Vectors, rounded
 
 EPOCH = datetime(2026, 1, 1)  # noqa: DTZ001 - the tables hold naive UTC
 
@@ -46,3 +48,11 @@ def by_the_rule(similarity_NN: NDArray[np.float64], threshold: float) -> Surviva
             survivor_N[row] = max(kept, key=lambda k: (similarity_NN[row, k], -k))
             best_N[row] = similarity_NN[row, survivor_N[row]]
     return Survival(survivor_N, best_N)
+
+
+def semantic_survivors(
+    vectors_ND: NDArray[np.float32], buckets: Sequence[str], facts: Sequence[str], threshold: float
+) -> Survival:
+    """What the semantic layer decides about rows in keep order that it has never seen."""
+    ids = [f"q{i:05d}" for i in range(len(buckets))]
+    return decide(ids, Vectors([rounded(vectors_ND)]), buckets, facts, threshold).survival

@@ -14,15 +14,16 @@ import pytest
 import typer
 
 from assets.pool.audit import conservation
+from assets.pool.epoch import Wanted
 from assets.pool.layers import Layer, Policy, geometric_layer, lexical_layer, semantic_layer
 from assets.pool.lexical import lexical_survivors
 from assets.pool.preview import PAIRS
-from assets.pool.semantic import semantic_survivors
+from assets.pool.readings import Reader
 from assets.queries.normalise import fold
 from dagster_project.commands.console import clear_errors
 from resources.embedder import Embedder
 from resources.lake import Lake, LakeError
-from tests.pool.builders import queries, unit_vectors
+from tests.pool.builders import queries, semantic_survivors, unit_vectors
 from tests.pool.test_lexical import jaccard
 
 ROOT = Path(__file__).parents[2]
@@ -36,8 +37,8 @@ def rows_of(texts: list[str]) -> pl.DataFrame:
 def layers_of(rows: pl.DataFrame) -> list[tuple[pl.DataFrame, Layer]]:
     """Every layer with what went into it."""
     letters = lexical_layer(rows, threshold=0.75, policy=Policy(), floor=0.6)
-    meaning = semantic_layer(letters.kept, Embedder().embed, threshold=0.93, policy=Policy(), floor=0.85)
-    cover = geometric_layer(meaning.kept, Embedder().embed, size=max(3, len(meaning.kept) // 2), radius=None)
+    meaning = semantic_layer(letters.kept, Reader(Embedder().embed), threshold=0.93, policy=Policy(), floor=0.85)
+    cover = geometric_layer(meaning.kept, Reader(Embedder().embed), wanted=Wanted(max(3, len(meaning.kept) // 2), None))
     return [(rows, letters), (letters.kept, meaning), (meaning.kept, cover.layer)]
 
 
@@ -75,8 +76,8 @@ def test_ten_equal_rows_leave_one_and_nine_that_name_it_and_nothing_is_lost() ->
 def test_a_funnel_without_rows_is_no_error() -> None:
     rows = rows_of([])
     letters = lexical_layer(rows, threshold=0.75, policy=Policy(), floor=0.6)
-    meaning = semantic_layer(letters.kept, Embedder().embed, threshold=0.93, policy=Policy(), floor=0.85)
-    cover = geometric_layer(meaning.kept, Embedder().embed, size=5, radius=None)
+    meaning = semantic_layer(letters.kept, Reader(Embedder().embed), threshold=0.93, policy=Policy(), floor=0.85)
+    cover = geometric_layer(meaning.kept, Reader(Embedder().embed), wanted=Wanted(5, None))
     assert [len(made.kept) + len(made.dropped) for made in (letters, meaning, cover.layer)] == [0, 0, 0]
 
 
@@ -130,13 +131,13 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import polars as pl
-from assets.pool import index_store
+from assets.pool import store
 from assets.pool.layers import Policy, lexical_layer
 rows, folder, when = pl.read_parquet(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 def progress(what, done, total):
     if what == when: die()
-if when.startswith("_") or when == "replace_durably": setattr(index_store, when, die)
+if when.startswith("_") or when == "replace_durably": setattr(store, when, die)
 lexical_layer(rows, folder, threshold=0.75, policy=Policy(), floor=0.6, progress=progress)
 """
 
@@ -201,6 +202,6 @@ def test_a_vector_that_is_no_number_names_the_query() -> None:
 
     rows = rows_of(["weather in rome", "museum in oslo", "bridge in lyon"])
     with pytest.raises(ValueError, match=r"q00001.*NaN"):
-        semantic_layer(rows, broken, threshold=0.93, policy=Policy())
+        semantic_layer(rows, Reader(broken), threshold=0.93, policy=Policy())
     with pytest.raises(ValueError, match="NaN"):
         semantic_survivors(broken(["a", "b"]), ["x", ""], ["", ""], 0.9)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assets.pool import geometric, nearest
 from assets.pool.coverage import certify, radius_curve, random_radius, rarest_leaves
-from assets.pool.geometric import CoreSet, central_picks, centred, core_set
+from assets.pool.geometric import CoreSet, central_picks, centred, centres_of, core_set
 from assets.pool.nearest import largest_gap, nearest_pick
 from tests.pool.builders import unit_vectors
 
@@ -219,10 +219,15 @@ def test_centring_takes_away_what_a_language_has_in_common() -> None:
     points = np.array([[0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]], dtype=np.float32)
     close = points + shared
     close /= np.linalg.norm(close, axis=1, keepdims=True)
-    spread = centred(np.concatenate([points, close]), ["en"] * 4 + ["zh"] * 4)
+    both, languages = np.concatenate([points, close]), ["en"] * 4 + ["zh"] * 4
+    centres = centres_of(both, languages)
+    spread = centred(both, languages, centres)
     np.testing.assert_allclose(np.linalg.norm(spread, axis=1), 1.0, atol=1e-5)
     np.testing.assert_allclose(spread[4:] @ spread[4:].T, spread[:4] @ spread[:4].T, atol=1e-4)
-    np.testing.assert_allclose(centred(points[:1], ["en"]), points[:1])
+    np.testing.assert_allclose(centred(points[:1], ["en"], {"en": points[0]}), points[:1])
+    alone = centred(both[4:], ["zh"] * 4, centres)
+    np.testing.assert_array_equal(alone, spread[4:], "what else is there changes nothing")
+    np.testing.assert_array_equal(centred(points, ["other"] * 4, centres), points, "no centre, no move")
 
 
 def test_the_certificate_beats_chance_and_its_curve_falls() -> None:

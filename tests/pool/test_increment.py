@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.pool import index_store
+from assets.pool import store
 from assets.pool.increment import LexicalIndex
 from assets.pool.layers import Policy, lexical_layer
 from assets.pool.lexical import lexical_survivors
@@ -161,7 +161,7 @@ def test_killed_before_the_manifest_the_index_is_as_it_was(tmp_path: Path, monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(index_store, "replace_durably", killed)
+        patched.setattr(store, "replace_durably", killed)
         with pytest.raises(KeyboardInterrupt):
             lexical_layer(both[:5], tmp_path, threshold=0.7, policy=Policy())
     assert (tmp_path / "manifest.json").read_text() == before

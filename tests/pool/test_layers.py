@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from assets.pool.audit import conservation, jaccard_of, similar_pairs_left
+from assets.pool.epoch import Wanted
 from assets.pool.layers import Policy, buckets_of, geometric_layer, lexical_layer, semantic_layer, set_aside
+from assets.pool.readings import Reader
 from resources.embedder import Embedder
 from tests.pool.builders import queries
 
@@ -37,16 +39,16 @@ def test_a_follow_up_is_near_another_only_where_the_turn_before_is_too() -> None
 def test_every_layer_conserves_rows_and_support_whatever_the_order(texts: list[str], seed: int) -> None:
     rows = labelled(texts, ["a" if "weather" in text else "b" for text in texts])
     shuffled = rows.sample(fraction=1.0, shuffle=True, seed=seed)
-    embed = Embedder().embed
+    reader = Reader(Embedder().embed)
     for made, again in (
         (lexical_layer(rows, threshold=0.7, policy=Policy()), lexical_layer(shuffled, threshold=0.7, policy=Policy())),
         (
-            semantic_layer(rows, embed, threshold=0.9, policy=Policy()),
-            semantic_layer(shuffled, embed, threshold=0.9, policy=Policy()),
+            semantic_layer(rows, reader, threshold=0.9, policy=Policy()),
+            semantic_layer(shuffled, reader, threshold=0.9, policy=Policy()),
         ),
         (
-            geometric_layer(rows, embed, size=2, radius=None).layer,
-            geometric_layer(shuffled, embed, size=2, radius=None).layer,
+            geometric_layer(rows, reader, wanted=Wanted(2, None)).layer,
+            geometric_layer(shuffled, reader, wanted=Wanted(2, None)).layer,
         ),
     ):
         assert conservation(rows, made.kept, made.dropped).holds
@@ -57,7 +59,7 @@ def test_every_layer_conserves_rows_and_support_whatever_the_order(texts: list[s
 
 def test_the_pick_of_the_geometric_layer_carries_its_distance_and_what_it_covers() -> None:
     rows = labelled(TEXTS, ["a", "a", "b", "b"])
-    layer, certificate = geometric_layer(rows, Embedder().embed, size=2, radius=None)
+    layer, certificate, *_ = geometric_layer(rows, Reader(Embedder().embed), wanted=Wanted(2, None))
     assert len(layer.kept) == 2
     assert np.isinf(layer.kept["distance"].to_numpy()).all()
     assert layer.dropped["rule"].to_list() == ["covered"] * 2

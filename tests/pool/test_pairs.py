@@ -16,9 +16,9 @@ from assets.pool.audit import jaccard_of
 from assets.pool.lexical import groups_of, lexical_survivors
 from assets.pool.minhash import utf8_of
 from assets.pool.pairs import BOUND, Pairs, kept_at, levels_of
-from assets.pool.semantic import semantic_survivors
 from assets.pool.survival import Survival
-from tests.pool.builders import by_the_rule, unit_vectors
+from assets.pool.vectors import Vectors, rounded
+from tests.pool.builders import by_the_rule, semantic_survivors, unit_vectors
 
 TEXTS = st.lists(st.text(alphabet="ab 北京", min_size=1, max_size=12).filter(str.strip), min_size=1, max_size=40)
 THRESHOLDS = st.floats(0.5, 1.0)
@@ -60,7 +60,9 @@ def test_meanings_replayed_at_any_threshold_keep_what_a_run_there_keeps(
     survival = semantic_survivors(vectors, buckets, [""] * count, 0.8)
     original, by_meaning._BLOCK = by_meaning._BLOCK, block
     try:
-        pairs = by_meaning.semantic_pairs(vectors, buckets, [""] * count, survival, threshold=0.8, floor=0.6)
+        pairs = by_meaning.semantic_pairs(
+            Vectors([rounded(vectors)]), buckets, [""] * count, survival, threshold=0.8, floor=0.6
+        )
     finally:
         by_meaning._BLOCK = original
     np.testing.assert_array_equal(kept(pairs, 0.8, count), survival.kept_N)
@@ -101,7 +103,9 @@ def test_a_crowd_stores_few_pairs_of_a_row_and_loses_nothing_at_the_levels(
 def test_a_bucket_of_equal_vectors_stores_one_pair_a_row_beyond_the_first_block() -> None:
     same = np.repeat(unit_vectors(1, dimensions=32), 3000, axis=0)
     survival = semantic_survivors(same, ["x"] * 3000, [""] * 3000, 0.93)
-    pairs = by_meaning.semantic_pairs(same, ["x"] * 3000, [""] * 3000, survival, threshold=0.93, floor=0.85)
+    pairs = by_meaning.semantic_pairs(
+        Vectors([rounded(same)]), ["x"] * 3000, [""] * 3000, survival, threshold=0.93, floor=0.85
+    )
     assert len(pairs.later_P) <= 3000 * BOUND
     assert kept(pairs, 0.99, 3000).sum() == 1
     assert kept(pairs, 0.93, 3000).sum() == 1
@@ -115,7 +119,7 @@ def test_memory_stays_small_when_one_bucket_holds_most_and_is_a_crowd() -> None:
     buckets, facts = ["big" if i % 5 < 3 else f"b{i % 97}" for i in range(20_000)], [""] * 20_000
     survival = semantic_survivors(vectors, buckets, facts, 0.95)
     tracemalloc.start()
-    pairs = by_meaning.semantic_pairs(vectors, buckets, facts, survival, threshold=0.95, floor=0.85)
+    pairs = by_meaning.semantic_pairs(Vectors([rounded(vectors)]), buckets, facts, survival, threshold=0.95, floor=0.85)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert pairs.bounded > 10_000
@@ -132,7 +136,7 @@ def test_a_large_group_is_searched_by_cells_and_agrees_with_its_layer(monkeypatc
     monkeypatch.setattr("assets.pool.semantic.LARGE", 1000)
     monkeypatch.setattr(by_meaning, "LARGE", 1000)
     survival = semantic_survivors(vectors, bucket, facts, 0.93)
-    pairs = by_meaning.semantic_pairs(vectors, bucket, facts, survival, threshold=0.93, floor=0.85)
+    pairs = by_meaning.semantic_pairs(Vectors([rounded(vectors)]), bucket, facts, survival, threshold=0.93, floor=0.85)
     np.testing.assert_array_equal(kept(pairs, 0.93, 4000), survival.kept_N)
     for threshold in (0.86, 0.9, 0.96):
         expected = semantic_survivors(vectors, bucket, facts, threshold)
@@ -154,7 +158,9 @@ def test_without_a_floor_below_the_threshold_nothing_is_stored(floor: float) -> 
     assert len(pairs.later_P) == 0
     vectors = np.repeat(unit_vectors(1), 2, axis=0)
     survival = semantic_survivors(vectors, ["x"] * 2, [""] * 2, 0.75)
-    assert len(by_meaning.semantic_pairs(vectors, ["x"] * 2, [""] * 2, survival, threshold=0.75, floor=floor)[0]) == 0
+    halves = Vectors([rounded(vectors)])
+    pairs = by_meaning.semantic_pairs(halves, ["x"] * 2, [""] * 2, survival, threshold=0.75, floor=floor)
+    assert len(pairs.later_P) == 0
 
 
 @pytest.mark.parametrize(

@@ -194,6 +194,21 @@ def test_with_the_planted_truth_the_labels_report_their_accuracy(lake: Lake) -> 
     assert event.metadata["truth_accuracy"].value == 1.0
 
 
+def test_the_numbers_say_what_was_read_and_decided_and_which_epoch_it_is(factory: Factory, lake: Lake) -> None:
+    [first] = factory.result.asset_materializations_for_node(pool.semantic_survivors.node_def.name)
+    rows = first.metadata["rows_in"].value
+    assert [first.metadata[name].value for name in ("read_before", "read_now", "decided_now")] == [0, rows, rows]
+    [picked] = factory.result.asset_materializations_for_node(pool.candidate_pool.node_def.name)
+    assert [picked.metadata[name].value for name in ("epoch", "epoch_rows", "epoch_should_end")] == [1, 6, "no"]
+    again = materialize(lake)
+    [second] = again.asset_materializations_for_node(pool.semantic_survivors.node_def.name)
+    assert [second.metadata[name].value for name in ("read_now", "decided_now", "decided_before")] == [0, 0, rows]
+    config = {"ops": {"pool__candidate_pool": {"config": {"size": 6, "epoch": "new"}}}}
+    renewed = dg.materialize([pool.candidate_pool], resources={"lake": lake}, run_config=config)
+    [picked] = renewed.asset_materializations_for_node(pool.candidate_pool.node_def.name)
+    assert picked.metadata["epoch"].value == 2
+
+
 def test_a_fixed_radius_takes_the_place_of_the_size(lake: Lake) -> None:
     config = {"ops": {"pool__candidate_pool": {"config": {"size": 0, "radius": 0.2}}}}
     dg.materialize([pool.candidate_pool], resources={"lake": lake}, run_config=config)

@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.pool import semantic
+from assets.pool.decisions import decide
 from assets.pool.facts import facts_of
-from assets.pool.semantic import recall_of, sampled_recall, semantic_survivors
+from assets.pool.semantic import sampled_recall
 from assets.pool.survival import Survival, dropped_rows, kept_rows
+from assets.pool.vectors import Vectors, cosines, rounded
 from resources.embedder import Embedder
-from tests.pool.builders import by_the_rule, queries, shuffled, unit_vectors
+from tests.pool.builders import by_the_rule, queries, semantic_survivors, shuffled, unit_vectors
 
 
 def test_paraphrases_of_one_request_leave_the_first_seen() -> None:
@@ -40,14 +42,14 @@ def test_ten_equal_vectors_leave_one_and_nine_that_name_it() -> None:
 @given(st.integers(1, 120), st.integers(0, 100), st.sampled_from([1, 7, 64]))
 def test_the_rule_holds_word_for_word_at_every_block_size(count: int, seed: int, block: int) -> None:
     vectors = unit_vectors(count, dimensions=4, seed=seed)
-    expected = by_the_rule((vectors @ vectors.T).astype(np.float64), 0.8)
+    expected = by_the_rule(cosines(rounded(vectors), rounded(vectors)), 0.8)
     original, semantic._BLOCK = semantic._BLOCK, block
     try:
         found = semantic_survivors(vectors, ["x"] * count, [""] * count, 0.8)
     finally:
         semantic._BLOCK = original
     np.testing.assert_array_equal(found.survivor_N, expected.survivor_N)
-    np.testing.assert_allclose(found.similarity_N, expected.similarity_N, atol=1e-5)
+    np.testing.assert_array_equal(found.similarity_N, np.minimum(expected.similarity_N, 1))
 
 
 @settings(deadline=None, max_examples=30)
@@ -85,36 +87,23 @@ def test_a_large_group_is_searched_by_cells_and_loses_next_to_nothing() -> None:
     centres = unit_vectors(3000, dimensions=32)
     noisy = centres[rng.integers(0, 3000, 12_000)] + 0.06 * rng.normal(size=(12_000, 32)).astype(np.float32)
     vectors = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
+    ids, halves = [f"q{i:05d}" for i in range(12_000)], Vectors([rounded(vectors)])
     exact = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
     original, semantic.LARGE = semantic.LARGE, 5_000
     try:
-        by_cells = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
+        by_cells = decide(ids, halves, ["x"] * 12_000, [""] * 12_000, 0.9)
         again = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
-        shown = sampled_recall(vectors, ["x"] * 12_000, [""] * 12_000, by_cells, 0.9)
     finally:
         semantic.LARGE = original
-    assert (by_cells.kept_N == exact.kept_N).mean() > 0.99
-    assert recall_of(vectors, by_cells, rng.choice(12_000, 800, replace=False), 0.9) > 0.99
-    assert recall_of(vectors, exact, rng.choice(12_000, 300, replace=False), 0.9) == 1.0
-    np.testing.assert_array_equal(by_cells.survivor_N, again.survivor_N)
-    assert shown is not None
-    assert shown > 0.99
-    assert sampled_recall(vectors, ["x"] * 12_000, [""] * 12_000, exact, 0.9) is None, "nothing was searched by cells"
-
-
-def test_recall_within_a_group_is_that_of_the_group_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semantic, "_COMPARED", 7)
-    vectors, rows = unit_vectors(300, dimensions=4, seed=1), np.arange(1, 300, 3)
-    kept = semantic_survivors(vectors[rows], ["x"] * 100, [""] * 100, 0.9).survivor_N
-    kept[::2] = np.arange(100)[::2]  # half of the dropped rows are forgotten
-    similarity = np.ones(300, dtype=np.float32)
-    whole = np.arange(300)
-    whole[rows] = rows[kept]
-    alone = recall_of(vectors[rows], Survival(kept, similarity[:100]), np.arange(100), 0.9)
-    before = np.tril(vectors[rows] @ vectors[rows].T, -1)[:, kept == np.arange(100)].max(axis=1) >= 0.9
-    assert alone == pytest.approx((kept != np.arange(100))[before].mean())
-    assert 0 < alone < 1
-    assert recall_of(vectors, Survival(whole, similarity), rows, 0.9, rows) == alone
+    rows, kept_N = np.arange(12_000), by_cells.survival.kept_N
+    assert (kept_N == exact.kept_N).mean() > 0.99
+    assert by_cells.recall is not None
+    assert by_cells.recall > 0.99
+    np.testing.assert_array_equal(by_cells.survival.survivor_N, again.survivor_N)
+    assert sampled_recall(halves, rows, exact, 0.9) == 1.0
+    blind = Survival(rows.copy(), np.ones(12_000, np.float32))
+    assert sampled_recall(halves, rows, blind, 0.9) == 0.0, "a layer that drops nothing has no recall"
+    assert decide(ids, halves, ["x"] * 12_000, [""] * 12_000, 0.9).recall is None, "nothing was searched by cells"
 
 
 def test_a_bucket_of_identical_vectors_is_no_trouble_for_cells() -> None:
@@ -134,7 +123,7 @@ def test_bad_input_is_an_error_that_names_it() -> None:
         semantic_survivors(vectors, ["x"] * 3, [""] * 3, 0.9)
     with pytest.raises(ValueError, match=r"threshold must be in \(0, 1\], got 1\.5"):
         semantic_survivors(unit_vectors(1), ["x"], [""], 1.5)
-    with pytest.raises(ValueError, match="got 3, 2, 3"):
+    with pytest.raises(ValueError, match="got 2, 3, 2, 3"):
         semantic_survivors(unit_vectors(3), ["x"] * 2, [""] * 3, 0.9)
 
 

@@ -63,9 +63,10 @@ def points_of(count: int, folder: Path) -> Path:
     if not file.exists():
         import numpy as np
 
-        from assets.pool.geometric import centred
+        from assets.pool.geometric import centred, centres_of
         from resources.embedder import Embedder
 
         texts = distinct_rows(count)["text"].to_list()
-        np.save(file, centred(Embedder().embed(texts), ["en" if text.isascii() else "zh" for text in texts]))
+        languages, vectors = ["en" if text.isascii() else "zh" for text in texts], Embedder().embed(texts)
+        np.save(file, centred(vectors, languages, centres_of(vectors, languages)))
     return file
