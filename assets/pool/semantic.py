@@ -28,6 +28,8 @@ _BLOCK = 1024
 LARGE = 30_000
 """Rows of one group from which on cells are searched instead of everything; ours."""
 _PROBES = 16
+_PER_CELL = 40
+"""Rows that each cell is made from; ours."""
 _SAMPLE = 500
 _SLACK = 2e-5
 """More than single precision can be off by in the similarity of two unit vectors of some hundred dimensions."""
@@ -67,7 +69,7 @@ def trained_on(size: int) -> int:
     if size <= LARGE:
         return 0
     whole = _before_doubling(size)
-    return min(whole, 40 * _cells(whole))
+    return min(whole, _PER_CELL * _cells(whole))
 
 
 def decided_as_one(before: int, now: int) -> bool:

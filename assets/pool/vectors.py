@@ -91,7 +91,10 @@ def nearest_cells(half_RD: Half, cells_CD: Half, count: int) -> NDArray[np.int64
     The first is the row's own, the rest are in no order.
     """
     product_RC = half_RD.astype(np.float64) @ cells_CD.astype(np.float64).T
-    own_R, count = product_RC.argmax(axis=1), min(count, len(cells_CD))
+    own_R: NDArray[np.int64] = product_RC.argmax(axis=1)
+    count = min(count, len(cells_CD))
+    if count == 1:
+        return own_R[:, None]
     product_RC[np.arange(len(own_R)), own_R] = np.inf
     cell_RP = np.argpartition(-product_RC, count - 1, axis=1)[:, :count]
     first_R = (cell_RP == own_R[:, None]).argmax(axis=1)

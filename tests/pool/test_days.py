@@ -31,12 +31,12 @@ LEAVES = ("weather", "hotels", "gone")
 @contextmanager
 def small_sizes(block: int, large: int) -> Iterator[None]:
     """Blocks and cells as if a few dozen rows were many."""
-    before = semantic._BLOCK, semantic.LARGE, semantic._PROBES
-    semantic._BLOCK, semantic.LARGE, semantic._PROBES = block, large, 2
+    before = semantic._BLOCK, semantic.LARGE, semantic._PROBES, semantic._PER_CELL
+    semantic._BLOCK, semantic.LARGE, semantic._PROBES, semantic._PER_CELL = block, large, 2, 1
     try:
         yield
     finally:
-        semantic._BLOCK, semantic.LARGE, semantic._PROBES = before
+        semantic._BLOCK, semantic.LARGE, semantic._PROBES, semantic._PER_CELL = before
 
 
 def decided(order: NDArray[np.int64], leaves: Sequence[str], known: pl.DataFrame | None) -> Decisions:
@@ -99,15 +99,26 @@ def test_only_the_rows_from_the_first_changed_place_of_a_group_are_decided() -> 
     assert decided(order, ["all"] * 100, known).now == 40, "those of the second bucket come after the first"
 
 
+def test_rows_of_two_groups_that_change_places_are_decided_again() -> None:
+    order = np.array([0, 2, 1, 3])
+    known = decided(order, ["weather", "weather", "hotels", "hotels"], None).remembered
+    assert decided(order, ["weather", "hotels", "hotels", "weather"], known).now == 2, "each second in the other group"
+
+
 def test_a_group_is_decided_anew_when_its_cells_change_and_only_then() -> None:
+    leaves = ["weather"] * 200
+
+    def now(rows: list[int]) -> int:
+        return decided(np.array(rows), leaves, known).now
+
     with small_sizes(block=8, large=10):
-        leaves = ["weather"] * 200
         known = decided(np.arange(1, 25), leaves, None).remembered
-        assert semantic.trained_on(24) == 20
-        assert decided(np.arange(1, 40), leaves, known).now == 15
-        assert decided(np.arange(1, 41), leaves, known).now == 40, "twice as many rows, other cells"
-        assert decided(np.concatenate([np.arange(1, 22), [0], np.arange(22, 25)]), leaves, known).now == 4
-        assert decided(np.arange(25), leaves, known).now == 25, "one of the rows that the cells are made from"
+        assert semantic.trained_on(24) == 9, "of the twenty rows at which it last doubled"
+        assert now([*range(1, 40)]) == 15
+        assert now([*range(1, 41)]) == 40, "twice as many rows, other cells"
+        assert now([*range(1, 11)]) == 10, "few enough to search them all"
+        assert now([*range(1, 10), 0, *range(10, 25)]) == 16
+        assert now([*range(1, 9), 0, *range(9, 25)]) == 25, "another one of the rows that the cells are made from"
 
 
 TEXTS = [
@@ -195,7 +206,12 @@ def test_a_large_log_is_read_a_segment_at_a_time_and_goes_on_where_it_was_killed
 SEGMENT, STATE = "readings/*/vectors.npy", "decisions/*/rows.arrow"
 """Of a segment the size is looked at, of the state each byte."""
 DAMAGE = [(file, damage) for damage in ("gone", "torn") for file in (SEGMENT, "readings/*/rows.arrow", STATE)]
-DAMAGE += [(STATE, "changed"), ("readings/manifest.json", "torn"), ("decisions/manifest.json", "torn")]
+DAMAGE += [
+    (STATE, "changed"),
+    (SEGMENT, "longer"),
+    ("readings/manifest.json", "torn"),
+    ("decisions/manifest.json", "torn"),
+]
 
 
 @pytest.mark.parametrize(("file", "damage"), DAMAGE)
@@ -203,11 +219,12 @@ def test_damage_is_made_anew_and_said(tmp_path: Path, file: str, damage: str, ca
     expected = layer_in(tmp_path, table())
     [found] = tmp_path.glob(file)
     whole = found.read_bytes()
+    middle = len(whole) // 2
     if damage == "gone":
         found.unlink()
     else:
-        middle = len(whole) // 2
-        found.write_bytes(whole[:middle] if damage == "torn" else whole[:middle] + b"\x00\x01" + whole[middle + 2 :])
+        changed = whole[:middle] + b"\x00\x01" + whole[middle + 2 :]
+        found.write_bytes({"torn": whole[:middle], "longer": whole + b"1", "changed": changed}[damage])
     again = layer_in(tmp_path, table())
     assert equal(again, expected)
     assert "made anew" in caplog.text

@@ -24,6 +24,19 @@ def test_the_nearest_are_those_of_brute_force() -> None:
     assert len(index) == 300
 
 
+def test_only_the_cells_that_are_named_are_searched() -> None:
+    stored_ND, index = unit_vectors(300), Index(16, cells=3)
+    cell_N = np.arange(300) % 3
+    index.add(stored_ND[:100], cell_N[:100])
+    index.add(stored_ND[100:], cell_N[100:])
+    asked_QC = np.tile([2, 0], (40, 1))
+    found = index.nearest(unit_vectors(40, seed=1), k=5, cell_QC=asked_QC)
+    there = np.flatnonzero(cell_N != 1)
+    expected = there[np.argsort(-(unit_vectors(40, seed=1) @ stored_ND[there].T), axis=1)[:, :5]]
+    np.testing.assert_array_equal(found.row_QK, expected)
+    assert len(index) == 300
+
+
 def test_an_empty_index_answers_row_minus_one() -> None:
     found = Index(16).nearest(unit_vectors(2), k=3)
     assert (found.row_QK == -1).all()
