@@ -33,7 +33,7 @@ class Previewed(NamedTuple):
     bounded: int
     """Rows with more pairs than are stored."""
     step: float
-    """Where there are such rows, thresholds that are multiples of this are exact."""
+    """Where there are such rows, thresholds that are multiples of this are exact if every pair had been looked at."""
 
 
 def store(lake: Lake, layer: str, stored: Stored | None) -> None:

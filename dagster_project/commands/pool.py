@@ -49,8 +49,8 @@ def _text(found: Previewed) -> str:
         )
     if found.bounded:
         lines.append(
-            f"  {found.bounded:,} queries have more similar ones than are stored: counts are exact at multiples of "
-            f"{found.step:g}, near in between."
+            f"  {found.bounded:,} queries have more similar ones than are stored: counts are near; at multiples of "
+            f"{found.step:g} exact, unless a crowd or a very large group was searched by an index."
         )
     return "\n".join(lines)
 

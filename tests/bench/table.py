@@ -52,7 +52,7 @@ def row(
 
 
 def publish(name: str, rows: list[Row], *, beside_others: bool = False) -> None:
-    """Write the rows of one benchmark and render the page from every benchmark's rows.
+    """Write the rows of one benchmark and render the page.
 
     Args:
         name: of the benchmark.
@@ -64,8 +64,13 @@ def publish(name: str, rows: list[Row], *, beside_others: bool = False) -> None:
     if beside_others and file.exists():
         rows = merged(json.loads(file.read_text(encoding="utf-8")), rows)
     file.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    render()
+
+
+def render() -> None:
+    """Write the page from every benchmark's rows; quick runs show that a benchmark works and are nobody's figures."""
     parts = ["# Benchmarks", "", "Rendered from `tests/bench/results/`; each row says how it was measured.", ""]
-    for path in sorted(RESULTS.glob("*.json")):
+    for path in sorted(p for p in RESULTS.glob("*.json") if not p.stem.endswith("-quick")):
         parts += _table(path.stem, json.loads(path.read_text(encoding="utf-8")))
     PAGE.write_text("\n".join(parts), encoding="utf-8")
 
