@@ -94,7 +94,8 @@ def whole(size: int, pool: int, folder: Path, price: tuple[float, float]) -> lis
     write_log(home / "log", size)
     settings: dict[str, dict[str, Any]] = {
         "queries/raw_queries": {"logs": str(home / "log" / "*.parquet")},
-        "pool/lexical_survivors": {"threshold": 0.85, "keep_names": False},
+        "pool/lexical_survivors": {"threshold": 0.85, "keep_names": False, "floor": 0.0},
+        "pool/semantic_survivors": {"floor": 0.0},
         "pool/candidate_pool": {"size": pool},
     }
     what, rows, total, peak = f"{size:,} raw rows", [], 0.0, 0.0
