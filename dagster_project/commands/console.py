@@ -28,4 +28,4 @@ def clear_errors() -> Iterator[None]:
         yield
     except (ValueError, FileNotFoundError, LakeError) as error:
         warn(f"loopwright: {error}")
-        raise typer.Exit(2) from error
+        raise typer.Exit(1 if isinstance(error, LakeError) else 2) from error

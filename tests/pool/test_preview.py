@@ -12,6 +12,7 @@ import pytest
 from assets.pool.layers import Layer, Policy, lexical_layer, semantic_layer
 from assets.pool.pairs import Stored
 from assets.pool.preview import BOUNDS, DROPPED, PAIRS, SURVIVORS, preview, store
+from assets.pool.readings import Reader
 from resources.embedder import Embedder
 from resources.lake import Lake
 from tests.pool.builders import queries
@@ -35,7 +36,7 @@ class Pool(NamedTuple):
 
     def meaning(self, kept: pl.DataFrame, threshold: float) -> Layer:
         """The semantic layer, run on `kept`."""
-        return semantic_layer(kept, Embedder().embed, threshold=threshold, policy=Policy(), floor=0.85)
+        return semantic_layer(kept, Reader(Embedder().embed), threshold=threshold, policy=Policy(), floor=0.85)
 
 
 def made_of(root: Path, texts: list[str], leaves: list[str]) -> Pool:

@@ -1,5 +1,6 @@
 """The registry on real databases: the same fact twice is one, two facts under one name are an error."""
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -141,7 +142,12 @@ registry.record_outcomes([Outcome("frontier/seed_probes", "key", "task", i, "p",
         ("nonsense", "is not a database URL; allowed: sqlite:"),
         ("mysql://host/db", "does not know 'mysql'; allowed: sqlite:"),
         ("sqlite://", "names no file"),
-        ("postgresql://loopwright:secret@127.0.0.1:1/db", r"loopwright:\*\*\*@127.0.0.1:1/db does not answer"),
+        (
+            "postgresql://loopwright:secret@127.0.0.1:1/db",
+            r"loopwright:\*\*\*@127.0.0.1:1/db does not answer"
+            if importlib.util.find_spec("psycopg2")
+            else r'pip install "loopwright\[postgres\]"',
+        ),
     ],
 )
 def test_a_bad_address_says_what_is_allowed_and_never_the_password(url: str, says: str) -> None:
