@@ -123,6 +123,26 @@ def semantic_layer(queries: pl.DataFrame, embed: Embed, *, threshold: float, pol
     return layer._replace(measured={} if recall is None else {"recall_sampled": recall})
 
 
+class Space(NamedTuple):
+    """Where the geometric layer measures distances."""
+
+    ordered: pl.DataFrame
+    """The queries in the order in which equally far ones are picked: the most frequent first."""
+    points_ND: NDArray[np.float32]
+    """Unit vectors, measured from the middle of each language."""
+    buckets: list[str]
+    """<primary, secondary> and language: a query is covered by one of its own bucket."""
+
+
+def space_of(queries: pl.DataFrame, embed: Embed) -> Space:
+    """Embed queries for the geometric layer; for the arguments see there."""
+    ordered = queries.sort("support", "query_id", descending=[True, False])
+    languages = ordered["language"].to_list()
+    points_ND = centred(embed(as_read(_told(ordered).to_list())), languages)
+    buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
+    return Space(ordered, points_ND, buckets)
+
+
 class Selected(NamedTuple):
     """What the geometric layer made of its rows, and how well that covers them."""
 
@@ -133,18 +153,13 @@ class Selected(NamedTuple):
 def geometric_layer(queries: pl.DataFrame, embed: Embed, *, size: int | None, radius: float | None) -> Selected:
     """Pick the rows that cover the rest under one radius; every pick takes over the support of the rows it covers.
 
-    Distances are measured from the middle of each language, and a query is covered by one of its own language.
-
     Args:
         queries: query_id, normal, context, language, support, primary, secondary.
         embed: text to unit vectors.
         size: rows to keep over all buckets, or None.
         radius: in its place, the largest distance that may be left.
     """
-    ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
-    languages = ordered["language"].to_list()
-    points_ND = centred(embed(as_read(_told(ordered).to_list())), languages)
-    buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
+    ordered, points_ND, buckets = space_of(queries, embed)
     greedy = core_set(points_ND, buckets, size=size, radius=radius)
     core = central_picks(points_ND, greedy, buckets)
     similarity_N = (1.0 - core.cover_N**2 / 2.0).astype(np.float32)
