@@ -110,21 +110,29 @@ def precision_recall(given: Sequence[bool], true: Sequence[bool]) -> tuple[float
 def against_truth(labels: pl.DataFrame, occurrences: pl.DataFrame, truth: pl.DataFrame) -> Agreement:
     """Compare a label table with the planted truth of the demo's log.
 
-    A request stands for many lines; where their truths differ (a name masked away, a slip that made two requests one),
-    the most frequent counts, of equally frequent ones the first by name.
-
     Args:
         labels: query_id, primary, secondary, confidence.
         occurrences: raw_id, query_id.
         truth: raw_id, leaf, secondary.
     """
-    counted = truth.join(occurrences, on="raw_id").group_by("query_id", "leaf", "secondary").len()
-    per_query = counted.sort("query_id", "len", "leaf", descending=[False, True, False]).unique(
-        "query_id", keep="first", maintain_order=True
-    )
-    both = labels.join(per_query, on="query_id", suffix="_true").sort("query_id")
+    both = labels.join(truth_of_queries(occurrences, truth), on="query_id", suffix="_true").sort("query_id")
     columns = ("primary", "leaf", "confidence", "secondary", "secondary_true")
     return agreement(*(both[name].to_list() for name in columns))
+
+
+def truth_of_queries(occurrences: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
+    """Planted truth per query: query_id, leaf, secondary; sorted by query_id.
+
+    A request stands for many lines; where their truths differ (a name masked away, a slip that made two requests one),
+    the most frequent counts, of equally frequent ones the first by name.
+
+    Args:
+        occurrences: raw_id, query_id.
+        truth: raw_id, leaf, secondary.
+    """
+    counted = truth.join(occurrences, on="raw_id").group_by("query_id", "leaf", "secondary").len()
+    ordered = counted.sort("query_id", "len", "leaf", descending=[False, True, False])
+    return ordered.unique("query_id", keep="first", maintain_order=True).drop("len")
 
 
 def _at_level(given: Sequence[str], true: Sequence[str], level: int) -> float:

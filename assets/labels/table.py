@@ -96,6 +96,16 @@ def irrelevance_table(labels: pl.DataFrame) -> pl.DataFrame:
     return aside.select("query_id", "difficulty", reason=pl.Series(reasons, dtype=pl.String))
 
 
+def constraint_count() -> pl.Expr:
+    """`Constraints.count` of each label of a table, without building objects."""
+    slots: dict[str, pl.DataType] = dict.fromkeys(("kind", "sort", "sky"), pl.String())
+    slots |= {"date": pl.Struct({}), "budget": pl.Int64(), "party": pl.Int64()}
+    lists = {"cities": pl.List(pl.Struct({})), "modes": pl.List(pl.String())}
+    read = pl.col("constraints").str.json_decode(pl.Struct({**lists, **slots})).struct
+    counts = [read.field(name).list.len().cast(pl.Int64) for name in lists]
+    return pl.sum_horizontal(*counts, *(read.field(name).is_not_null().cast(pl.Int64) for name in slots))
+
+
 def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, rows: int) -> Iterator[pl.DataFrame]:
     """Labels of `fresh` (key, text, context), `rows` at a time, in its order."""
     parts = [fresh[start : start + rows] for start in range(0, len(fresh), rows)]

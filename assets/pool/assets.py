@@ -1,5 +1,6 @@
 """The pool: distinct queries through three layers (letters, meaning, coverage), each row that goes with its reason."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import dagster as dg
@@ -8,12 +9,21 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from assets import keys
 from assets.config import Share, StageConfig
+from assets.labels.table import constraint_count
 from assets.metadata import materialized
 from assets.pool.epoch import Wanted
-from assets.pool.figures import before_and_after_figure, radius_figure, similarity_figure, waterfall_figure
-from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer, set_aside
+from assets.pool.figures import (
+    before_and_after_figure,
+    radius_figure,
+    similarity_figure,
+    spread_figure,
+    waterfall_figure,
+)
+from assets.pool.layers import Policy, geometric_layer, lexical_layer, semantic_layer
 from assets.pool.preview import DROPPED, store
 from assets.pool.readings import Reader
+from assets.pool.spread import Spread, spread_by_layer
+from assets.pool.survival import set_aside
 from resources.embedder import Embedder
 from resources.lake import Lake
 from training.reporting import Reporter
@@ -171,7 +181,13 @@ def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfi
 
 @dg.asset(
     key=keys.DROPPED,
-    deps=[keys.LEXICAL_SURVIVORS, keys.SEMANTIC_SURVIVORS, keys.CANDIDATE_POOL, keys.DISTINCT_QUERIES],
+    deps=[
+        keys.LEXICAL_SURVIVORS,
+        keys.QUERY_LABELS,
+        keys.SEMANTIC_SURVIVORS,
+        keys.CANDIDATE_POOL,
+        keys.DISTINCT_QUERIES,
+    ],
     group_name="pool",
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
@@ -188,9 +204,23 @@ def dropped(context: dg.AssetExecutionContext, lake: Lake) -> dg.MaterializeResu
     left = sum(steps.values())
     context.log.info("%d of %d distinct queries dropped: %d are left", len(frame), steps["distinct"], left)
     numbers = {f"dropped_{layer}": len(part) for layer, part in parts.items()} | {"left": left}
-    return materialized(
-        lake, "pool/dropped", frame, numbers=numbers, figures={"waterfall": waterfall_figure(steps, left)}
-    )
+    figures = {
+        "waterfall": waterfall_figure(steps, left),
+        "mixture by layer": spread_figure(layer_spreads(lake, parts)),
+    }
+    return materialized(lake, "pool/dropped", frame, numbers=numbers, figures=figures)
+
+
+def layer_spreads(lake: Lake, parts: Mapping[str, pl.DataFrame]) -> dict[str, Spread]:
+    """Leaves, difficulty and constraints of the distinct queries, and of what each layer left of them.
+
+    Args:
+        lake: holds the labels.
+        parts: what each layer dropped, in the order of `LAYERS`.
+    """
+    columns = ("query_id", "primary", "difficulty")
+    labels = lake.scan("labels/query_labels").select(*columns, count=constraint_count())
+    return spread_by_layer(labels.collect(engine="streaming"), parts)
 
 
 def with_distance(rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Pictures of the funnel: leaves before and after a layer, and how far the pool leaves the rest behind."""
+"""Pictures of the funnel: what each layer takes and leaves, and how far the pool leaves the rest behind."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from assets.pool.coverage import Certificate
+from assets.pool.spread import Spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,4 +79,31 @@ def similarity_figure(dropped: pl.DataFrame, threshold: float) -> "Figure":
     axes.axvline(threshold, linestyle="--", color="black")
     axes.set_xlabel("similarity with the survivor")
     axes.set_ylabel("dropped queries")
+    return figure
+
+
+def spread_figure(by_layer: Mapping[str, Spread]) -> "Figure":
+    """Difficulty, entropy over the leaves and number of constraints, of the distinct queries and after each layer."""
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    names, spreads = list(by_layer), list(by_layer.values())
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    shares, entropy, constraints = figure.subplots(1, 3)
+    bottom = [0.0] * len(names)
+    for level in sorted({level for s in spreads for level in s.difficulty}):
+        heights = [s.difficulty.get(level, 0.0) for s in spreads]
+        shares.bar(names, heights, bottom=bottom, label=str(level), color=colormaps["viridis_r"]((level + 1) / 6))
+        bottom = [below + height for below, height in zip(bottom, heights, strict=True)]
+    shares.set_title("difficulty")
+    shares.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
+    for axes, title, values in (
+        (entropy, "entropy over leaves, bits", [s.leaf_entropy for s in spreads]),
+        (constraints, "constraints per query", [s.constraints for s in spreads]),
+    ):
+        axes.bar_label(axes.bar(names, values, color="#c9d3e6"), fmt="%.2f", padding=2)
+        axes.set_title(title)
+        axes.margins(y=0.15)
+    for axes in (shares, entropy, constraints):
+        axes.tick_params(axis="x", rotation=60)
     return figure

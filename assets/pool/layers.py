@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from assets.pool.coverage import Certificate, certify
 from assets.pool.decisions import decide, open_decisions, save_decisions
@@ -25,13 +26,13 @@ from assets.pool.lexical_pairs import lexical_pairs
 from assets.pool.pairs import Stored, stored
 from assets.pool.readings import Reader
 from assets.pool.semantic_pairs import semantic_pairs
-from assets.pool.survival import DROPPED_SCHEMA, Survival, dropped_rows, keep_order, kept_rows
+from assets.pool.survival import Survival, dropped_rows, keep_order, kept_rows
 from training.code import code_of
 
 _MOST_NEW = 0.5
 """Share of new rows beyond which all are decided at once, which is faster."""
 _TEXTS_AT_A_TIME = 10_000
-NEAR_COPY, SAME_MEANING, COVERED, IRRELEVANT = "near_copy", "same_meaning", "covered", "irrelevant"
+NEAR_COPY, SAME_MEANING, COVERED = "near_copy", "same_meaning", "covered"
 
 
 class Layer(NamedTuple):
@@ -168,6 +169,35 @@ def semantic_layer(
     return layer._replace(measured=counts | recall, stored=stored(pairs, ordered["query_id"], floor, threshold))
 
 
+class Space(NamedTuple):
+    """Where the geometric layer measures distances."""
+
+    ordered: pl.DataFrame
+    """The queries in the order in which equally far ones are picked: the most frequent first."""
+    points_ND: NDArray[np.float32]
+    """Unit vectors, measured from the middle of each language."""
+    buckets: list[str]
+    """<primary, secondary> and language: a query is covered by one of its own bucket."""
+    centres: Mapping[str, NDArray[np.float32]]
+    """The middle of each language."""
+
+
+def space_of(queries: pl.DataFrame, reader: Reader, centres: Mapping[str, NDArray[np.float32]] | None = None) -> Space:
+    """The space of some queries; for them and the reader see `geometric_layer`.
+
+    Args:
+        queries: the rows.
+        reader: gives their vectors.
+        centres: middles of the languages that are fixed, or None for those of these queries.
+    """
+    ordered = queries.sort("support", "query_id", descending=[True, False])
+    languages = ordered["language"].to_list()
+    unit_ND = reader.read(ordered["query_id"], _told(ordered)).vectors.directions()
+    centres = centres_of(unit_ND, languages) if centres is None else centres
+    buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
+    return Space(ordered, centred(unit_ND, languages, centres), buckets, centres)
+
+
 class Selected(NamedTuple):
     """What the geometric layer made of its rows, and how well that covers them."""
 
@@ -202,14 +232,11 @@ def geometric_layer(
         keep: whether the epoch goes on where it can.
         most: see `why_end`.
     """
-    ordered = queries.sort("support", "query_id", descending=[True, False])  # of equally far rows the most frequent
-    languages, ids = ordered["language"].to_list(), ordered["query_id"]
-    unit_ND = reader.read(ids, _told(ordered)).vectors.directions()
     before = open_epoch(folder) if folder is not None else None
-    began = why_new(before, wanted, ids) if keep else "it was asked for"
-    centres = before.centres if before is not None and began is None else centres_of(unit_ND, languages)
-    points_ND = centred(unit_ND, languages, centres)
-    buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
+    began = why_new(before, wanted, queries["query_id"]) if keep else "it was asked for"
+    fixed = before.centres if before is not None and began is None else None
+    ordered, points_ND, buckets, centres = space_of(queries, reader, fixed)
+    ids = ordered["query_id"]
     if before is not None and began is None:
         epoch, greedy = before, pick(before, points_ND, buckets)
     else:
@@ -237,15 +264,6 @@ def _selected(ordered: pl.DataFrame, core: CoreSet) -> Layer:
         }
     )
     return layer._replace(kept=layer.kept.join(distances, on="query_id").sort("query_id"))
-
-
-def set_aside(labels: pl.DataFrame) -> pl.DataFrame:
-    """Dropped rows for the queries that no tool is for: they leave the pool here and have no survivor."""
-    aside = labels.filter(pl.col("difficulty") <= 0).select("query_id").sort("query_id")
-    nothing = pl.lit(None)
-    return aside.with_columns(
-        layer=pl.lit("labels"), rule=pl.lit(IRRELEVANT), survivor=nothing, similarity=nothing
-    ).cast(DROPPED_SCHEMA)  # type: ignore[arg-type]
 
 
 def buckets_of(queries: pl.DataFrame) -> list[str]:

@@ -14,6 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+IRRELEVANT = "irrelevant"
+"""Rule by which a query goes that no tool is for."""
 DROPPED_SCHEMA = {
     "query_id": pl.String,
     "layer": pl.String,
@@ -62,3 +64,12 @@ def dropped_rows(query_ids: Sequence[str], survival: Survival, *, layer: str, ru
         "similarity": survival.similarity_N[gone].astype(np.float64),
     }
     return pl.DataFrame(columns, schema=DROPPED_SCHEMA).sort("query_id")
+
+
+def set_aside(labels: pl.DataFrame) -> pl.DataFrame:
+    """Dropped rows for the queries that no tool is for: they leave the pool here and have no survivor."""
+    aside = labels.filter(pl.col("difficulty") <= 0).select("query_id").sort("query_id")
+    nothing = pl.lit(None)
+    return aside.with_columns(
+        layer=pl.lit("labels"), rule=pl.lit(IRRELEVANT), survivor=nothing, similarity=nothing
+    ).cast(DROPPED_SCHEMA)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ import dagster as dg
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from training.journal import read_segments
+from training.runs import RolloutPlan, RolloutRun
 
 COMMAND = "make bench-loop"
 ARM_RATE, ARM_DECAY = 1e-3, 0.9
@@ -47,16 +51,16 @@ def children_s() -> float:
 
 
 class Line:
-    """One seed's lake, with the assets after admission."""
+    """One seed's lake, with the assets after admission, or some of them."""
 
-    def __init__(self, home: Path, folder: Path, seed: int) -> None:
+    def __init__(self, home: Path, folder: Path, seed: int, stages: Sequence[str] = LINE) -> None:
         from dagster_project import profiles
         from dagster_project.definitions import defs
         from resources.lake import Lake
         from resources.registry import Registry
         from resources.trainer import Trainer
 
-        self.seed, self.folder = seed, folder
+        self.seed, self.folder, self.stages = seed, folder, stages
         self.lake = Lake(root=str(folder / "lake"))
         for table in BASE:
             target = self.lake.path(table)
@@ -73,7 +77,7 @@ class Line:
     def run(self, settings: dict[str, dict[str, Any]]) -> dict[str, float]:
         """Materialize the line; returns CPU seconds of the training processes by asset."""
         spent = {}
-        for table in LINE:
+        for table in self.stages:
             before = children_s()
             name = table.replace("/", "__")
             own = settings.get(table, {}) | ({"seed": self.seed} if table in SEEDED else {})
@@ -136,6 +140,14 @@ def more_sft(line: Line, cpu_s: float, seed: int) -> tuple[Path, str, float]:
     return model, read_manifest(model)["version"], cost
 
 
+def played(runs: Sequence[RolloutRun]) -> list[pl.DataFrame]:
+    """Episodes of rollout runs, played in a process of their own."""
+    output = runs[0].output
+    plan = RolloutPlan(output=output, runs=[run.write(run.output / "run.toml") for run in runs])
+    subprocess.run([sys.executable, "-m", "training.rollouts", str(plan.write(output / "plan.toml"))], check=True)
+    return [read_segments(run.output / "episodes") for run in runs]
+
+
 def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
     """Scores and gains of boundary, RL and the arm on the suites that `benchmarks/results` used."""
     from assets.benchmarks.evaluation import choose_temperatures, judge, output_of
@@ -143,8 +155,6 @@ def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
     from environments.world import WorldPool
     from environments.worlds.catalogue import world_maker
     from resources.checkpoints import read_checkpoint
-    from training.journal import read_segments
-    from training.runs import RolloutPlan, RolloutRun
     from training.trajectories import read_tasks
 
     models = {"more_sft": (model, version)}
@@ -153,14 +163,12 @@ def judge_with_arm(line: Line, model: Path, version: str, config: Any) -> Any:
         models[name] = (checkpoint.model, checkpoint.version)
 
     def play(suite: str, policy: str, temperature: float, k: int) -> pl.DataFrame:
-        output = output_of(line.folder / "arm_eval", suite, policy, temperature, k)
         run = RolloutRun(
-            output=output, tasks=line.lake.path(f"benchmarks/suite_{suite}"), policy=models[policy][0],
+            output=output_of(line.folder / "arm_eval", suite, policy, temperature, k),
+            tasks=line.lake.path(f"benchmarks/suite_{suite}"), policy=models[policy][0],
             version=models[policy][1], k=k, temperature=temperature, batch=config.batch, seed=config.seed,
         )  # fmt: skip
-        plan = RolloutPlan(output=output, runs=[run.write(output / "run.toml")])
-        subprocess.run([sys.executable, "-m", "training.rollouts", str(plan.write(output / "plan.toml"))], check=True)
-        return read_segments(output / "episodes")
+        return played([run])[0]
 
     suites = {s: read_tasks(line.lake.path(f"benchmarks/suite_{s}")) for s in ("dev", "hidden")}
     names = ["boundary", "more_sft", "rl"]

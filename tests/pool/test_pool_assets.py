@@ -155,6 +155,16 @@ def test_a_query_can_tell_what_became_of_it(lake: Lake) -> None:
         story(lake, "nobody")
 
 
+def test_the_mixture_is_shown_of_what_each_layer_left(lake: Lake, factory: Factory) -> None:
+    found = pool.layer_spreads(lake, {layer: lake.read(pool.DROPPED, layer) for layer in pool.LAYERS})
+    tables = ("queries/distinct_queries", "pool/lexical_survivors")
+    sizes = [len(lake.read(t)) for t in (*tables, "pool/semantic_survivors", "pool/candidate_pool")]
+    assert [found[layer].queries for layer in ("distinct", "lexical", "semantic", "geometric")] == sizes
+    assert min(found["labels"].difficulty) > 0 >= min(found["lexical"].difficulty)
+    (made,) = factory.result.asset_materializations_for_node("pool__dropped")
+    assert any("mixture" in name for name in made.metadata)
+
+
 def test_the_pool_and_what_was_dropped_are_all_there_is_or_the_check_fails(lake: Lake) -> None:
     assert pool_checks.everything_is_in_the_pool_or_dropped(lake).passed
     lake.write("pool/dropped", lake.read("pool/dropped").head(3))
