@@ -11,6 +11,7 @@ from assets.pool.audit import conservation, jaccard_of, similar_pairs_left
 from assets.pool.epoch import Wanted
 from assets.pool.layers import Policy, buckets_of, geometric_layer, lexical_layer, semantic_layer
 from assets.pool.readings import Reader
+from assets.pool.survival import set_aside
 from resources.embedder import Embedder
 from tests.pool.builders import queries
 
