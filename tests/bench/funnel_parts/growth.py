@@ -30,7 +30,8 @@ def _survivors(log: Path, most: int | None = None) -> dict[str, float]:
 
     started = time.perf_counter()
     pieces = [
-        fold(pl.read_parquet(path, columns=["text"])["text"].head(most)) for path in sorted(log.parent.glob(log.name))
+        fold(pl.read_parquet(path, columns=["text"])["text"].slice(0, most))
+        for path in sorted(log.parent.glob(log.name))
     ]
     distinct = pl.concat(pieces).unique(maintain_order=True)
     pieces.clear()
