@@ -67,7 +67,7 @@ class Annotator:
     """Labels requests against one taxonomy."""
 
     def __init__(self, intents: Sequence[Intent], embed: Embed, *, embedder: str, abstain_below: float = 0.3) -> None:
-        """Fit on the taxonomy's examples: a few seconds.
+        """Make an annotator; it is fitted when first asked.
 
         Args:
             intents: the leaves with examples; those without (the Others) are reached by abstaining only.
@@ -87,7 +87,15 @@ class Annotator:
         self.number = {leaf: i for i, leaf in enumerate(self.classes)}
         self.others = frozenset(intent.leaf for intent in intents if intent.leaf.rpartition(".")[2] == "other")
         self.version = _version(ordered, embedder, abstain_below)
-        self._fit(ordered)
+        self._intents = ordered
+        self._is_fitted = False
+
+    def fitted(self) -> "Annotator":
+        """Fit on the taxonomy's examples, a few seconds, unless that was done."""
+        if not self._is_fitted:
+            self._fit(self._intents)
+            self._is_fitted = True
+        return self
 
     def annotate(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[Label]:
         """One label per text.
@@ -96,6 +104,7 @@ class Annotator:
             texts: requests, in any language.
             contexts: for each, the turn before it where the request does not stand alone.
         """
+        self.fitted()
         before = contexts if contexts is not None else [None] * len(texts)
         parts = (self._annotate(texts[i : i + _CHUNK], before[i : i + _CHUNK]) for i in range(0, len(texts), _CHUNK))
         return list(chain.from_iterable(parts))

@@ -4,12 +4,16 @@ A new day labels its new texts only, a run that was killed goes on where it stop
 taxonomy finds the labels of then.
 """
 
+import logging
 import uuid
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from training.durable import replace_durably
+
+LOG: Final = logging.getLogger(__name__)
 
 
 class LabelCache:
@@ -19,17 +23,16 @@ class LabelCache:
         """Open the labels of `annotator` under `folder`, made if absent."""
         self.folder = folder / annotator.replace("/", "_")
         self.folder.mkdir(parents=True, exist_ok=True)
-        for torn in self.folder.glob("*.tmp"):
-            torn.unlink()
 
     def known(self, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-        """Every label so far, one row per key; a part that cannot be read counts as not there and is removed."""
+        """Every label so far, one row per key; a torn part is set aside."""
         parts = [pl.DataFrame(schema=schema)]
         for path in sorted(self.folder.glob("*.parquet")):
             try:
                 parts.append(pl.read_parquet(path).select(*schema))
-            except (pl.exceptions.PolarsError, OSError):
-                path.unlink()
+            except pl.exceptions.ComputeError as error:
+                LOG.warning("%s is torn and set aside: %s", path, error)
+                path.rename(path.with_suffix(".torn"))
         return pl.concat(parts).unique("key", keep="first", maintain_order=True)
 
     def add(self, labels: pl.DataFrame) -> None:

@@ -112,7 +112,7 @@ def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, row
     if workers == 1 or len(parts) < _WORTH_A_PROCESS:
         yield from (_labelled(annotator, part) for part in parts)
         return
-    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator,))
+    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator.fitted(),))
     with one_thread_each(), started as pool:
         ahead: deque[Future[pl.DataFrame]] = deque()
         for part in parts:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from assets.pool.geometric import CoreSet, core_set, covered_by
 from assets.pool.nearest import nearest_pick
 from assets.pool.store import Stored, open_store, save_store
+from resources.lake import LakeError
 
 FORMAT = "pool epoch 1"
 SCALARS, MEMBERS, CENTRES = "epoch.json", "members.arrow", "centres.npz"
@@ -78,6 +79,8 @@ def why_new(epoch: Epoch | None, wanted: Wanted, query_ids: pl.Series) -> str | 
         return f"{_size_of(wanted)} is wanted, it was {_size_of(was)}"
     if was.embedder != wanted.embedder:
         return f"distances are measured with {wanted.embedder}, it was {was.embedder}"
+    if was.size is not None and len(epoch.members) <= was.size < len(query_ids):
+        return f"it began with {len(epoch.members):,} queries, fewer than are wanted"
     there = len(epoch.members.join(query_ids.to_frame("query_id"), on="query_id", how="semi"))
     if 2 * there < len(epoch.members):
         return f"of the {len(epoch.members):,} queries that it was measured on {there:,} are left"
@@ -170,8 +173,16 @@ def why_end(epoch: Epoch, kept: int, rows: int, drift: Drift, taxonomy: str, *, 
     return "; ".join(reasons) or "no"
 
 
-def open_epoch(folder: Path) -> Epoch | None:
-    """The epoch of `folder`, or None where there is none or it is damaged."""
+def open_epoch(folder: Path, *, strict: bool = True) -> Epoch | None:
+    """The epoch of `folder`, or None where there is none.
+
+    Args:
+        folder: where it lies.
+        strict: whether damage is an error or counts as none.
+
+    Raises:
+        LakeError: it is damaged: unlike what the layers remember, it cannot be made again.
+    """
 
     def _read(stored: Stored) -> Epoch:
         told = json.loads((stored.state / SCALARS).read_text(encoding="utf-8"))
@@ -180,7 +191,13 @@ def open_epoch(folder: Path) -> Epoch | None:
         wanted = Wanted(**told.pop("wanted"))
         return Epoch(**told, wanted=wanted, centres=centres, members=pl.read_ipc(stored.state / MEMBERS))
 
-    return open_store(folder, FORMAT, _read)
+    found = open_store(folder, FORMAT, _read)
+    if strict and found is None and folder.exists() and any(folder.iterdir()):
+        raise LakeError(
+            f"the pool epoch in {folder} is damaged, or of another version: restore it, or materialize once with "
+            "epoch: new, which moves picks everywhere"
+        )
+    return found
 
 
 def save_epoch(folder: Path, epoch: Epoch) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from assets.pool.minhash import CROWD
 from assets.pool.shingles import BITS, CHINESE_N, LATIN_N
 
 U8 = NDArray[np.uint8]
@@ -163,6 +162,15 @@ def roots_of(parent_N: I32) -> None:
 
 
 @njit(cache=True, nogil=True)
+def ones_in(word: np.uint64) -> int:
+    """How many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@njit(cache=True, nogil=True)
 def similarity(left_L: U64, left: int, right_L: U64, right: int, least: float) -> float:
     """Exact Jaccard similarity of ascending sets of `left` and `right` n-grams, or 0 where it cannot reach `least`."""
     if min(left, right) < least * max(left, right):
@@ -190,100 +198,13 @@ def similarities(
         longest = max(longest, left_starts_N[left_P[p] + 1] - left_starts_N[left_P[p]])
         longest = max(longest, right_starts_N[right_P[p] + 1] - right_starts_N[right_P[p]])
     left_L, right_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
-    found_P = np.empty(len(left_P), dtype=np.float64)
+    found_P, left = np.empty(len(left_P), dtype=np.float64), 0
     for p in range(len(left_P)):
-        left = cut_set(left_C, left_starts_N[left_P[p]], left_starts_N[left_P[p] + 1], left_L)
+        if p == 0 or left_P[p] != left_P[p - 1]:
+            left = cut_set(left_C, left_starts_N[left_P[p]], left_starts_N[left_P[p] + 1], left_L)
         right = cut_set(right_C, right_starts_N[right_P[p]], right_starts_N[right_P[p] + 1], right_L)
         found_P[p] = similarity(left_L, left, right_L, right, least)
     return found_P
-
-
-@njit(cache=True, nogil=True)
-def claim_places(
-    bytes_C: U8,
-    starts_N: I64,
-    group_N: U64,
-    rows_A: I32,
-    bucket_BA: I32,
-    last_K: I32,
-    kept_K: I32,
-    enough: int,
-    threshold: float,
-    survivor_A: I32,
-    similarity_A: F32,
-) -> None:
-    """The survivor (a position in `rows_A`) of each row and the similarity with it, in keep order.
-
-    A row without a similar kept row before it is kept. Buckets hold kept rows only, as linked lists, so that a thousand
-    near copies cost a thousand comparisons. A bucket that holds more than `CROWD` kept rows is one of a common phrase
-    ("how far is it to"); a row with `enough` other bands is not compared through it, since a near copy would be met in
-    one of those.
-
-    Args:
-        bytes_C: texts as UTF-8, end to end.
-        starts_N: where each text begins; length N + 1.
-        group_N: rows of different groups are never compared.
-        rows_A: rows in keep order; no row elsewhere shares a bucket with one of them.
-        bucket_BA: bucket of each in each band, -1 where it is alone.
-        last_K: scratch by bucket, all -1.
-        kept_K: scratch by bucket, all 0.
-        enough: bands without a crowd in which a near copy is met as good as surely.
-        threshold: Jaccard similarity at which a row is a copy.
-        survivor_A: written.
-        similarity_A: written; 1 for a kept row.
-    """
-    before_BA = np.full(bucket_BA.shape, -1, dtype=np.int32)
-    compared_A = np.full(len(rows_A), -1, dtype=np.int32)
-    near_A = np.empty(len(rows_A), dtype=np.int32)
-    longest = 0
-    for row in rows_A:
-        longest = max(longest, starts_N[row + 1] - starts_N[row])
-    own_L, other_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
-    for at in range(len(rows_A)):
-        row = rows_A[at]
-        near = _kept_beside(at, bucket_BA, last_K, kept_K, enough, before_BA, compared_A, near_A)
-        own = cut_set(bytes_C, starts_N[row], starts_N[row + 1], own_L) if near else 0
-        best, best_similarity = -1, threshold
-        for other in near_A[:near]:
-            begin, end = starts_N[rows_A[other]], starts_N[rows_A[other] + 1]
-            if group_N[rows_A[other]] == group_N[row]:
-                found = similarity(own_L, own, other_L, cut_set(bytes_C, begin, end, other_L), threshold)
-                if found > best_similarity or (found == best_similarity and (best == -1 or other < best)):
-                    best, best_similarity = other, found
-        survivor_A[at], similarity_A[at] = (at, 1.0) if best == -1 else (best, best_similarity)
-        if best == -1:
-            _settle(at, bucket_BA, last_K, kept_K, before_BA)
-
-
-@njit(cache=True, nogil=True)
-def _kept_beside(
-    at: int, bucket_BA: I32, last_K: I32, kept_K: I32, enough: int, before_BA: I32, compared_A: I32, near_A: I32
-) -> int:
-    """Write the kept rows that row `at` is to be compared with to `near_A`, each once; returns how many."""
-    near = crowded = 0
-    for band in range(len(bucket_BA)):
-        crowded += int(bucket_BA[band, at] >= 0 and kept_K[bucket_BA[band, at]] > CROWD)
-    most = CROWD if len(bucket_BA) - crowded >= enough else len(before_BA[0])
-    for band in range(len(bucket_BA)):
-        bucket = bucket_BA[band, at]
-        other = last_K[bucket] if bucket >= 0 and kept_K[bucket] <= most else np.int32(-1)
-        while other != -1:
-            if compared_A[other] != at:
-                compared_A[other] = at
-                near_A[near] = other
-                near += 1
-            other = before_BA[band, other]
-    return near
-
-
-@njit(cache=True, nogil=True)
-def _settle(at: int, bucket_BA: I32, last_K: I32, kept_K: I32, before_BA: I32) -> None:
-    """Put a kept row into its buckets."""
-    for band in range(len(bucket_BA)):
-        if bucket_BA[band, at] >= 0:
-            before_BA[band, at] = last_K[bucket_BA[band, at]]
-            last_K[bucket_BA[band, at]] = at
-            kept_K[bucket_BA[band, at]] += 1
 
 
 @njit(cache=True, nogil=True)

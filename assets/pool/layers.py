@@ -27,6 +27,7 @@ from assets.pool.pairs import Stored, stored
 from assets.pool.readings import Reader
 from assets.pool.semantic_pairs import semantic_pairs
 from assets.pool.survival import Survival, dropped_rows, keep_order, kept_rows
+from assets.queries.normalise import fold
 from training.code import code_of
 
 _MOST_NEW = 0.5
@@ -232,7 +233,7 @@ def geometric_layer(
         keep: whether the epoch goes on where it can.
         most: see `why_end`.
     """
-    before = open_epoch(folder) if folder is not None else None
+    before = open_epoch(folder, strict=keep) if folder is not None else None
     began = why_new(before, wanted, queries["query_id"]) if keep else "it was asked for"
     fixed = before.centres if before is not None and began is None else None
     ordered, points_ND, buckets, centres = space_of(queries, reader, fixed)
@@ -285,9 +286,13 @@ def _facts(told: pl.Series, policy: Policy, progress: Progress) -> list[str]:
 
 
 def _told(queries: pl.DataFrame) -> pl.Series:
-    """What each row says, the turn before it included: "and tomorrow?" after Beijing is not the same after Paris."""
+    """What each row says, the turn before it included: "and tomorrow?" after Beijing is not the same after Paris.
+
+    Folded, as in its id: the turn that is shown with a query may change when an earlier row arrives late.
+    """
+    folded = queries.select(fold(queries["context"].cast(pl.String)).alias("context"), "normal")
     said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True)
-    return queries.select(said).to_series()
+    return folded.select(said).to_series()
 
 
 def _layer(ordered: pl.DataFrame, survival: Survival, *, layer: str, rule: str) -> Layer:

@@ -7,7 +7,7 @@ Band keys are made a few bands at a time and thrown away once rows are in bucket
 not the signatures. Rows that share no bucket with any other are kept as they are; the others fall into components,
 which threads work through side by side: what is kept in one says nothing about another.
 
-Source: the first level of the AMAP report's funnel; its threshold is not published, .85 is ours.
+Source: the first level of the AMAP report's funnel; its threshold is not published, ours is the asset's.
 
 Shapes: N rows, P permutations, B bands, A rows that share a bucket, K buckets.
 """
@@ -157,7 +157,7 @@ def _claimed(
     progress: Progress,
 ) -> Survival:
     """Let the rows of each component claim their places in keep order."""
-    from assets.pool.kernels import claim_places
+    from assets.pool.claim_kernels import claim_places
 
     survivor_N = np.arange(len(group_N))
     similarity_N = np.ones(len(group_N), dtype=np.float32)

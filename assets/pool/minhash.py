@@ -21,8 +21,8 @@ from assets.pool.shingles import number_of
 
 SEED = 1
 """datasketch's default seed."""
-CROWD = 32
-"""Rows in one bucket beyond which it says little about them; ours."""
+CROWD = 4096
+"""Rows in one bucket beyond which it says nothing about them; ours, to bound the work on a log of one phrase."""
 _WEYL = 0x9E3779B97F4A7C15
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from assets.pool.kernels import F32, I32, I64, U8, U64, cut_set, similarity
+from assets.pool.kernels import F32, I32, I64, U8, U64, cut_set, ones_in, similarity
 
 F64 = NDArray[np.float64]
 Found = tuple[I64, I64, F64, int]
@@ -259,16 +259,8 @@ def _may_reach(texts: Texts, left: int, right: int, least: float) -> bool:
         return False
     apart = 0
     for w in range(WORDS):
-        apart += _ones_in(texts.sketch_NW[left, w] ^ texts.sketch_NW[right, w])
+        apart += ones_in(texts.sketch_NW[left, w] ^ texts.sketch_NW[right, w])
     return bool(sizes - apart >= least * (sizes + apart) - 1e-9)
-
-
-@njit(cache=True, nogil=True)
-def _ones_in(word: np.uint64) -> int:
-    word -= (word >> _ONE) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @njit(cache=True, nogil=True)
@@ -284,7 +276,7 @@ def _up_to(level_T: F64, found: float) -> np.uint64:
 
 @njit(cache=True, nogil=True)
 def _lowest(levels: np.uint64) -> int:
-    return _ones_in((levels & (~levels + _ONE)) - _ONE)
+    return ones_in((levels & (~levels + _ONE)) - _ONE)
 
 
 @njit(cache=True, nogil=True)

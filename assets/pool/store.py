@@ -80,15 +80,17 @@ def save_store(
     number = (before.number if before is not None else 0) + 1
     new, state_name = [f"segment-{number}-{i}" for i in range(len(segments))], f"state-{number}"
     for name, write in zip((*new, state_name), (*segments, state or (lambda _: None)), strict=True):
-        with _room_in(folder / name):
+        _fresh(folder / name)
+        with _room_for(folder / name):
             write(folder / name)
             sync_tree(folder / name)
     sizes = {path: size for path, size in before.sizes.items() if path.split("/")[0] in kept} if before else {}
     sizes |= _sizes(folder, [*new, state_name])
     manifest = _Manifest(key, number, [*kept, *new], state_name, sizes, _hash_of(folder / state_name))
     scratch = folder / f"{MANIFEST}.tmp"
-    scratch.write_text(json.dumps(manifest._asdict()), encoding="utf-8")
-    replace_durably(scratch, folder / MANIFEST)
+    with _room_for(scratch):
+        scratch.write_text(json.dumps(manifest._asdict()), encoding="utf-8")
+        replace_durably(scratch, folder / MANIFEST)
     for stale in folder.iterdir():
         if stale.is_dir() and stale.name not in (*manifest.segments, state_name):
             shutil.rmtree(stale)
@@ -132,17 +134,20 @@ def _hash_of(folder: Path) -> str:
     return found.hexdigest()
 
 
-@contextmanager
-def _room_in(folder: Path) -> Iterator[None]:
-    """A new folder to write into; where the disk is full, the error names it."""
+def _fresh(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+
+
+@contextmanager
+def _room_for(place: Path) -> Iterator[None]:
+    """Where the disk is full, the error names the file or folder, and what was written of it is gone."""
     try:
         yield
     except (OSError, pl.exceptions.ComputeError) as error:
         if not is_disk_full(error):
             raise
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
         raise LakeError(
-            f"no room left to write {folder}: free space, then materialize it again; what was there before is untouched"
+            f"no room left to write {place}: free space, then materialize it again; what was there before is untouched"
         ) from error

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from assets.queries.normalise import fold
+from assets.queries.scrub import mask
 from resources.lake import Lake
 
 LAYERS = ("lexical", "semantic", "geometric")
@@ -21,14 +23,14 @@ class Step(NamedTuple):
 
 
 def find(lake: Lake, wanted: str) -> list[str]:
-    """Ids of the query with that id, or of those whose text it is.
+    """Ids of the query with that id, or of those that say this: scrubbed and folded as every row of the log was.
 
     Raises:
         FileNotFoundError: no distinct queries were made yet.
     """
-    queries = lake.read("queries/distinct_queries")
+    queries = lake.read("queries/distinct_queries", columns=["query_id", "normal"])
     by_id = queries.filter(pl.col("query_id") == wanted)
-    said = queries.filter((pl.col("text") == wanted) | (pl.col("normal") == wanted))
+    said = queries.filter(pl.col("normal") == fold(pl.Series([mask(wanted)]))[0])
     return (by_id if len(by_id) else said)["query_id"].sort().to_list()
 
 
@@ -38,10 +40,17 @@ def story(lake: Lake, query_id: str) -> list[Step]:
     Raises:
         FileNotFoundError: `pool/dropped` was not made yet.
         KeyError: no distinct query has this id.
+        ValueError: the pool was made before this query came.
     """
-    if lake.read("queries/distinct_queries").filter(pl.col("query_id") == query_id).is_empty():
+    known = lake.read("queries/distinct_queries", columns=["query_id"])
+    if known.filter(pl.col("query_id") == query_id).is_empty():
         raise KeyError(query_id)
-    dropped = lake.read("pool/dropped")
+    dropped, pool = lake.read("pool/dropped"), lake.read("pool/candidate_pool", columns=["query_id"])
+    told_of = pl.concat([dropped.select("query_id"), pool])
+    if told_of.filter(pl.col("query_id") == query_id).is_empty():
+        raise ValueError(
+            f"the pool was made before query {query_id} came: materialize pool/lexical_survivors and all after it"
+        )
     steps: list[Step] = []
     now = query_id
     for layer in LAYERS:
@@ -62,7 +71,9 @@ def told(lake: Lake, steps: list[Step]) -> str:
     named = [name for step in steps for name in (step.query_id, step.survivor) if name is not None]
     said = lake.read("queries/distinct_queries").filter(pl.col("query_id").is_in(named))
     texts = dict(said.select("query_id", "text").iter_rows())
-    lines = [f"{steps[0].query_id}  {texts[steps[0].query_id]}"]
+    support = lake.read("queries/distinct_queries", columns=["query_id", "support"])
+    times = support.filter(pl.col("query_id") == steps[0].query_id)["support"].sum()
+    lines = [f"{steps[0].query_id}  {texts[steps[0].query_id]}  (said {times:,} times)"]
     for step in steps:
         if step.rule is None:
             lines.append(f"  {step.layer:10} kept")
@@ -71,7 +82,7 @@ def told(lake: Lake, steps: list[Step]) -> str:
         else:
             near = f"similarity {step.similarity:.3f}"
             lines.append(f"  {step.layer:10} {step.rule.replace('_', ' ')} of the kept query ({near}):")
-            lines.append(f"{step.survivor}  {texts[step.survivor]}")
+            lines.append(f"{step.survivor}  {texts.get(step.survivor, '(not among the distinct queries of today)')}")
     last = steps[-1]
     if last.layer == "geometric":
         lines.append(

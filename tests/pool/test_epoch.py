@@ -13,6 +13,7 @@ from assets.pool.geometric import core_set
 from assets.pool.layers import Selected, geometric_layer
 from assets.pool.readings import Reader
 from resources.embedder import Embedder
+from resources.lake import LakeError
 from tests.pool.builders import queries, unit_vectors
 
 WHERE = ("rome", "oslo", "lyon", "bergen", "naples", "the old town", "the harbour", "the mountains")
@@ -111,13 +112,22 @@ def test_another_size_radius_embedder_or_log_begins_a_new_epoch_and_says_why(tmp
     )
 
 
-def test_a_damaged_epoch_is_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_epoch_is_an_error_and_only_begun_anew_when_asked(tmp_path: Path) -> None:
     selected(table(), tmp_path)
     [file] = tmp_path.rglob("members.arrow")
     file.write_bytes(file.read_bytes()[:-1] + b"!")
-    assert selected(table(), tmp_path).began == "there was none"
-    assert "made anew" in caplog.text
+    with pytest.raises(LakeError, match=r"is damaged, or of another version: .* epoch: new"):
+        selected(table(), tmp_path)
+    assert selected(table(), tmp_path, keep=False).began == "it was asked for"
     assert selected(table(), tmp_path).began is None
+
+
+def test_an_epoch_that_began_with_fewer_queries_than_wanted_ends_when_there_are_enough(tmp_path: Path) -> None:
+    few, size = table(weather=4, hotels=4, roads=4), 30
+    assert len(selected(few, tmp_path, size).layer.kept) == len(few) < size
+    grown = selected(table(weather=30, hotels=10, roads=10), tmp_path, size)
+    assert grown.began == f"it began with {len(few)} queries, fewer than are wanted"
+    assert len(grown.layer.kept) == size
 
 
 def test_what_is_fixed_comes_back_from_disk_as_it_was(tmp_path: Path) -> None:

@@ -182,3 +182,31 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, file: str, damage: str) ->
     again = lexical_layer(rows, tmp_path, threshold=0.7, policy=Policy())
     assert again.numbers["decided_now"] == 4
     assert again.kept.equals(expected.kept)
+
+
+def test_the_turn_before_counts_folded_so_that_another_spelling_of_it_changes_nothing() -> None:
+    rows = queries(["and in rome", "and in rome please", "weather in oslo"]).with_columns(
+        context=pl.Series(["Weather in Paris?", "weather in paris", None], dtype=pl.String)
+    )
+    kept = lexical_layer(rows, threshold=0.6, policy=Policy(names=False)).kept["query_id"].to_list()
+    assert kept == ["q00000", "q00002"]
+    shouted = rows.with_columns(context=pl.col("context").str.to_uppercase())
+    again = lexical_layer(shouted, threshold=0.6, policy=Policy(names=False))
+    assert again.kept["query_id"].to_list() == kept
+
+
+def test_a_crowd_of_one_opening_is_decided_day_by_day_as_at_once() -> None:
+    rng = random.Random(3)
+    places = ["museum", "station", "harbour", "market", "castle", "library", "bridge", "garden", "theatre", "zoo"]
+    texts = [
+        f"could you please tell me the way to the {one} near the {other} {rng.choice('abcdefgh')}"
+        for one, other in (rng.choices(places, k=2) for _ in range(600))
+    ]
+    rows = queries(list(dict.fromkeys(texts)))
+    index = LexicalIndex(0.75)
+    for part in (rows[:300], rows[300:330], rows[330:]):
+        index.add(part["query_id"], part["first_seen"], part["normal"], None)
+    order = index.in_keep_order()
+    at_once = lexical_survivors(rows["normal"], None, 0.75)
+    np.testing.assert_array_equal(index.survival(order).survivor_N, at_once.survivor_N)
+    assert 0 < at_once.kept_N.sum() < len(rows)

@@ -138,6 +138,7 @@ def test_both_layers_store_pairs_and_the_catalogue_counts_them(factory: Factory)
 
 def test_a_query_can_tell_what_became_of_it(lake: Lake) -> None:
     assert find(lake, "q00001") == find(lake, TEXTS[1]) == ["q00001"]
+    assert find(lake, f"  {TEXTS[1].upper()}!!") == ["q00001"], "as any user may have said it"
     assert find(lake, "never said") == []
     went = story(lake, "q00001")
     assert (went[0].layer, went[0].rule, went[0].survivor) == ("lexical", "near_copy", "q00000")
