@@ -112,9 +112,15 @@ def test_the_story_of_an_unknown_query_is_one_clear_line(tmp_path: Path) -> None
         "loopwright: no distinct query has the id or the text 'weather in oslo'; ids are in queries/distinct_queries\n"
     )
     lake.write("pool/dropped", with_distance(pl.DataFrame(schema=DROPPED_SCHEMA)))
+    lake.write("pool/candidate_pool", pl.DataFrame({"query_id": ["q1"]}))
+    done = loopwright("dropped", "weather in rome", home=tmp_path)
+    assert done.returncode == 2
+    assert "the pool was made before query q00000 came: materialize" in done.stderr
+    lake.write("pool/candidate_pool", pl.DataFrame({"query_id": ["q00000"]}))
     done = loopwright("dropped", "weather in rome", home=tmp_path)
     assert done.stdout.splitlines() == [
-        "q00000  weather in rome", "  lexical    kept", "  semantic   kept", "  geometric  kept", "in the pool",
+        "q00000  weather in rome  (said 1 times)",
+        "  lexical    kept", "  semantic   kept", "  geometric  kept", "in the pool",
     ]  # fmt: skip
 
 
