@@ -5,8 +5,8 @@ So new rows are decided in keep order, and a decision that changes (a row that a
 one) is carried on to the later rows similar to it, and no further. Band keys of every row lie in segments, one per day,
 sorted, so that who may be similar to a row is a search and not a scan.
 
-Buckets of more than `CROWD` rows say nothing (`assets.pool.claim_kernels`). They are counted over all rows here and
-over the kept rows before a row in a run over everything, so in a log with such buckets the two may differ in a few pairs.
+Buckets of more than `CROWD` rows say nothing (`assets.pool.claim_kernels`). They are counted over all rows here, and
+over kept rows before a row in a run over everything: with such buckets the two may differ in a few pairs.
 
 Shapes: N rows of a segment, B bands, Q rows asked about, P pairs.
 """
