@@ -3,7 +3,7 @@
 Cosine similarity throughout: the inner product of unit vectors. FAISS is imported when first used, so that the
 definitions load without it.
 
-Shapes: N stored vectors, Q queries, K neighbours, D dimensions.
+Shapes: N stored vectors, Q queries, K neighbours, D dimensions, C cells.
 """
 
 from typing import Any, NamedTuple
@@ -11,22 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_ROWS_AT_A_TIME = 4096
-
 
 class Nearest(NamedTuple):
     """The K most similar stored vectors of each query, best first; row -1 where fewer than K are stored."""
 
     similarity_QK: NDArray[np.float32]
     row_QK: NDArray[np.int64]
-
-
-class Within(NamedTuple):
-    """Every pair whose similarity reaches the bound, in query order."""
-
-    query_P: NDArray[np.int64]
-    row_P: NDArray[np.int64]
-    similarity_P: NDArray[np.float32]
 
 
 class Index:
@@ -80,32 +70,15 @@ class Index:
         return Nearest(similarity_QK, row_QK)
 
 
-def cells_of(
-    vectors_ND: NDArray[np.float32], count: int, *, rows_R: NDArray[np.int64] | None = None, seed: int = 0
-) -> NDArray[np.float32]:
-    """Centres of `count` cells, shape (count, D): spherical k-means on rows drawn evenly from `rows_R`, or from all."""
+def cells_of(vectors_ND: NDArray[np.float32], count: int, *, seed: int = 0) -> NDArray[np.float32]:
+    """Centres of `count` cells, shape (count, D): spherical k-means on rows drawn evenly."""
     faiss = _faiss()
-    rows_R = np.arange(len(vectors_ND)) if rows_R is None else rows_R
-    dimensions, wanted = vectors_ND.shape[1], min(len(rows_R), 40 * count)
-    drawn = checked(vectors_ND[rows_R[np.linspace(0, len(rows_R) - 1, wanted).astype(np.int64)]])
+    dimensions, wanted = vectors_ND.shape[1], min(len(vectors_ND), 40 * count)
+    drawn = checked(vectors_ND[np.linspace(0, len(vectors_ND) - 1, wanted).astype(np.int64)])
     means = faiss.Kmeans(dimensions, count, niter=6, spherical=True, seed=seed, min_points_per_centroid=1)
     means.train(drawn)
     centres_LD: NDArray[np.float32] = means.centroids
     return centres_LD
-
-
-def within(stored_ND: NDArray[np.float32], vectors_QD: NDArray[np.float32], similarity: float) -> Within:
-    """Every (query, stored row) whose cosine similarity is at least `similarity`.
-
-    Runs on the CPU, a few thousand queries at a time, so that memory follows the matches of one chunk.
-    """
-    index = _faiss().IndexFlatIP(stored_ND.shape[1])
-    index.add(checked(stored_ND))
-    bound = float(np.nextafter(np.float32(similarity), np.float32(-2)))  # FAISS returns what is strictly above
-    parts = [_range(index, vectors_QD, start, bound) for start in range(0, len(vectors_QD), _ROWS_AT_A_TIME)]
-    if not parts:
-        return Within(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    return Within(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def checked(vectors_ND: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -119,14 +92,6 @@ def checked(vectors_ND: NDArray[np.float32]) -> NDArray[np.float32]:
         row = int(np.flatnonzero(~finite_N)[0])
         raise ValueError(f"vector {row} of {len(vectors_ND)} holds NaN or infinity: embed that row again")
     return np.ascontiguousarray(vectors_ND, dtype=np.float32)
-
-
-def _range(index: Any, vectors_QD: NDArray[np.float32], start: int, bound: float) -> Within:
-    chunk_QD = checked(vectors_QD[start : start + _ROWS_AT_A_TIME])
-    limits, similarity_P, row_P = index.range_search(chunk_QD, bound)
-    query_P = np.repeat(np.arange(len(chunk_QD)) + start, np.diff(limits).astype(np.int64))
-    order_P = np.lexsort((row_P, query_P))
-    return Within(query_P[order_P], row_P[order_P].astype(np.int64), similarity_P[order_P])
 
 
 def _on_fastest_device(index: Any) -> Any:

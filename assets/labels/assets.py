@@ -45,7 +45,7 @@ def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, l
     queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "context"]).join(
         pool, on="query_id", how="semi"
     )
-    cache = LabelCache(lake.folder("labels/query_labels") / "runs", annotator.version)
+    cache = LabelCache(lake, annotator.version)
     labels, labelled_now = label_table(annotator, queries, context.log.info, cache=cache, workers=config.workers)
     numbers: dict[str, float | int | str] = {
         "annotator": annotator.version,

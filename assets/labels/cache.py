@@ -6,38 +6,39 @@ taxonomy finds the labels of then.
 
 import logging
 import uuid
-from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from training.durable import replace_durably
+from resources.lake import Lake, LakeError
 
 LOG: Final = logging.getLogger(__name__)
+TABLE: Final = "labels/annotated"
 
 
 class LabelCache:
-    """A folder of Parquet parts for each version of the annotator; parts are only ever added."""
+    """The labels of one version of the annotator as parts of a table, which are only ever added."""
 
-    def __init__(self, folder: Path, annotator: str) -> None:
-        """Open the labels of `annotator` under `folder`, made if absent."""
-        self.folder = folder / annotator.replace("/", "_")
-        self.folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, lake: Lake, annotator: str) -> None:
+        """Open the labels of `annotator`."""
+        self.lake = lake
+        self.annotator = annotator
 
     def known(self, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
         """Every label so far, one row per key; a torn part is set aside."""
         parts = [pl.DataFrame(schema=schema)]
-        for path in sorted(self.folder.glob("*.parquet")):
+        for path in sorted(self.lake.folder(TABLE).glob(f"{self.annotator}.*.parquet")):
             try:
-                parts.append(pl.read_parquet(path).select(*schema))
-            except pl.exceptions.ComputeError as error:
-                LOG.warning("%s is torn and set aside: %s", path, error)
+                parts.append(self.lake.read(TABLE, path.stem, columns=list(schema)))
+            except LakeError as error:
+                LOG.warning("set aside: %s", error)
                 path.rename(path.with_suffix(".torn"))
         return pl.concat(parts).unique("key", keep="first", maintain_order=True)
 
     def add(self, labels: pl.DataFrame) -> None:
-        """Write one more part, whole or not at all."""
-        name = uuid.uuid4().hex
-        scratch = self.folder / f"{name}.tmp"
-        labels.write_parquet(scratch, compression="zstd")
-        replace_durably(scratch, self.folder / f"{name}.parquet")
+        """Write one more part, whole or not at all.
+
+        Raises:
+            LakeError: the disk is full.
+        """
+        self.lake.write(TABLE, labels, f"{self.annotator}.{uuid.uuid4().hex}")

@@ -90,7 +90,7 @@ class CandidatePoolConfig(StageConfig, stage=keys.CANDIDATE_POOL):
     group_name="pool",
     kinds={"polars", "numba"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
 )
 def lexical_survivors(
     context: dg.AssetExecutionContext, config: LexicalSurvivorsConfig, lake: Lake

@@ -9,11 +9,8 @@ Shapes: C bytes, N texts, L characters of the longest, B bands, A rows that shar
 import numpy as np
 from numba import njit
 
-from assets.pool.kernels import F32, I32, I64, U8, U64, cut_set, ones_in, similarity
+from assets.pool.kernels import F32, I32, I64, U8, U64, bits_of, cut_set, may_reach, ones_in, similarity
 from assets.pool.minhash import CROWD
-
-_WEYL = np.uint64(0x9E3779B97F4A7C15)
-_ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
@@ -45,7 +42,7 @@ def claim_places(
         bucket_BA: bucket of each in each band, -1 where it is alone.
         last_K: scratch by bucket, all -1.
         kept_K: scratch by bucket, all 0.
-        enough: bands without a crowd in which a near copy is met as good as surely.
+        enough: bands without a crowd that a row must have for its crowded ones to be passed over.
         threshold: Jaccard similarity at which a row is a copy.
         survivor_A: written.
         similarity_A: written; 1 for a kept row.
@@ -54,7 +51,6 @@ def claim_places(
     compared_A = np.full(len(rows_A), -1, dtype=np.int32)
     near_A = np.empty(len(rows_A), dtype=np.int32)
     size_A, sketch_A = np.zeros(len(rows_A), dtype=np.int32), np.zeros(len(rows_A), dtype=np.uint64)
-    apart = (1.0 - threshold) / (1.0 + threshold)  # share of two sets' n-grams that at most one of them has
     longest = 0
     for row in rows_A:
         longest = max(longest, starts_N[row + 1] - starts_N[row])
@@ -63,11 +59,11 @@ def claim_places(
         row = rows_A[at]
         near = _kept_beside(at, bucket_BA, last_K, kept_K, enough, before_BA, compared_A, near_A)
         own = cut_set(bytes_C, starts_N[row], starts_N[row + 1], own_L)
-        size_A[at], sketch_A[at] = own, _sketch(own_L, own)
+        size_A[at], sketch_A[at] = own, bits_of(own_L, own)
         best, best_similarity = -1, threshold
         for other in near_A[:near]:
-            most = (own + size_A[other]) * apart + 1e-6
-            if ones_in(sketch_A[at] ^ sketch_A[other]) <= most and group_N[rows_A[other]] == group_N[row]:
+            apart = ones_in(sketch_A[at] ^ sketch_A[other])
+            if group_N[rows_A[other]] == group_N[row] and may_reach(own, size_A[other], apart, threshold):
                 begin, end = starts_N[rows_A[other]], starts_N[rows_A[other] + 1]
                 found = similarity(own_L, own, other_L, cut_set(bytes_C, begin, end, other_L), threshold)
                 if found > best_similarity or (found == best_similarity and (best == -1 or other < best)):
@@ -106,12 +102,3 @@ def _settle(at: int, bucket_BA: I32, last_K: I32, kept_K: I32, before_BA: I32) -
             before_BA[band, at] = last_K[bucket_BA[band, at]]
             last_K[bucket_BA[band, at]] = at
             kept_K[bucket_BA[band, at]] += 1
-
-
-@njit(cache=True, nogil=True)
-def _sketch(grams_L: U64, count: int) -> np.uint64:
-    """One bit of 64 for each n-gram."""
-    sketch = np.uint64(0)
-    for g in range(count):
-        sketch |= _ONE << ((grams_L[g] * _WEYL) >> np.uint64(58))
-    return sketch

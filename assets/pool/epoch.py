@@ -20,7 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from assets.pool.geometric import CoreSet, core_set, covered_by
-from assets.pool.nearest import nearest_pick
+from assets.pool.nearest import nearest_pick, rows_by_group
 from assets.pool.store import Stored, open_store, save_store
 from resources.lake import LakeError
 
@@ -139,10 +139,9 @@ def drift_of(epoch: Epoch, points_ND: NDArray[np.float32], buckets: Sequence[str
     """How many of the new rows lie beyond the radius of the picks that the epoch began with."""
     known = query_ids.to_frame("query_id").join(epoch.members, on="query_id", how="left", maintain_order="left")
     new_N, picked_N = known["picked"].is_null().to_numpy(), known["picked"].fill_null(False).to_numpy()
-    names, beyond = np.asarray(buckets, dtype=object), 0
-    for name in sorted(set(names[new_N].tolist())):
-        mine = names == name
-        rows_R, picks_K = np.flatnonzero(mine & new_N), np.flatnonzero(mine & picked_N)
+    beyond = 0
+    for mine_R in rows_by_group(buckets):
+        rows_R, picks_K = mine_R[new_N[mine_R]], mine_R[picked_N[mine_R]]
         far = nearest_pick(points_ND, rows_R, picks_K)[1] > epoch.radius if len(picks_K) else np.ones(len(rows_R), bool)
         beyond += int(far.sum())
     expected = float(epoch.members["picked"].cast(pl.Float64).mean() or 0.0)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ Shapes: N rows of a segment, B bands, Q rows asked about, P pairs.
 """
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -20,27 +21,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import Progress, band_keys, groups_of, lexical_survivors, silent
-from assets.pool.minhash import CROWD, Banding, Utf8, bands_for, utf8_of
+from assets.pool.lexical import Progress, band_keys, lexical_survivors, silent
+from assets.pool.minhash import CROWD, Banding, bands_for
+from assets.pool.segments import Segment, picked, segment_of
 from assets.pool.survival import Survival
-from environments.seeds import stable_hash
-
-LAST = np.iinfo(np.int64).max
-"""When a row without a time was seen: after all others."""
-
-
-class Segment(NamedTuple):
-    """Rows that came together, with their band keys in order."""
-
-    ids: pl.Series
-    seen_N: NDArray[np.int64]
-    """Microseconds since the epoch."""
-    utf8: Utf8
-    group_N: NDArray[np.uint64]
-    key_BN: NDArray[np.uint64]
-    """Sorted in each band."""
-    row_BN: NDArray[np.int32]
-    """Which row each key is of."""
 
 
 class Near(NamedTuple):
@@ -49,6 +33,17 @@ class Near(NamedTuple):
     of_P: NDArray[np.int64]
     slot_P: NDArray[np.int64]
     similarity_P: NDArray[np.float64]
+
+
+class _Between(NamedTuple):
+    """Pairs of rows of two segments."""
+
+    one: Segment
+    other: Segment
+    at_P: NDArray[np.int64]
+    """Which pairs."""
+    left_P: NDArray[np.int64]
+    right_P: NDArray[np.int64]
 
 
 @dataclass
@@ -149,16 +144,8 @@ class LexicalIndex:
     def _append(
         self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
     ) -> None:
-        utf8 = utf8_of(texts)
-        group_N = hashed(facts) if facts is not None else groups_of(utf8, None, numbers=True)
-        key_BN = band_keys(utf8, group_N, self.banding)
-        row_BN = np.empty(key_BN.shape, dtype=np.int32)
-        for key_N, row_N in zip(key_BN, row_BN, strict=True):  # in place: the keys of a large log are gigabytes
-            row_N[:] = np.argsort(key_N)
-            key_N[:] = key_N[row_N]
-        seen_N = first_seen.cast(pl.Int64).fill_null(LAST).to_numpy()
         self.offsets.append(sum(len(s.ids) for s in self.segments))
-        self.segments.append(Segment(pl.Series("id", ids, dtype=pl.String), seen_N, utf8, group_N, key_BN, row_BN))
+        self.segments.append(segment_of(ids, first_seen, texts, facts, self.banding))
 
     def _decide(self, slots: NDArray[np.int64], progress: Progress) -> set[int]:
         """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""
@@ -212,24 +199,22 @@ class LexicalIndex:
         return self.offsets[-1] + len(self.segments[-1].ids)
 
     def _segment_of(self, slot: int) -> int:
-        return int(np.searchsorted(self.offsets, slot, side="right")) - 1
+        return bisect_right(self.offsets, slot) - 1
 
     def _near(self, slots: NDArray[np.int64]) -> Near:
         """Every verified neighbour of some rows."""
         pairs = list(self._candidates(slots))
         if not pairs:
             return Near(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
-        pair_P = np.unique(np.concatenate(pairs))
-        both_P = np.stack(np.divmod(pair_P, self._rows), axis=1)
-        both_P = both_P[both_P[:, 0] != both_P[:, 1]]
+        both_P = np.stack(np.divmod(np.unique(np.concatenate(pairs)), self._rows), axis=1)
         similarity_P = self._similarities(both_P)
         enough = similarity_P >= self.threshold
         return Near(both_P[enough, 0], both_P[enough, 1], similarity_P[enough])
 
     def _candidates(self, slots: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Pairs (asked x rows + other) that share a band key, band by band and segment by segment, less the crowds."""
+        """Pairs (asked x rows + other) that share a band key and may be similar, band by band, less the crowds."""
         key_BQ = self._keys_of(slots)
-        ranges = [[_range(segment, band, key_Q) for segment in self.segments] for band, key_Q in enumerate(key_BQ)]
+        ranges = [[segment.found(band, key_Q) for segment in self.segments] for band, key_Q in enumerate(key_BQ)]
         total_BQ = np.array([sum(count_Q for _, count_Q in found) for found in ranges])
         crowded_BQ = total_BQ > CROWD
         crowded_BQ &= (~crowded_BQ).sum(axis=0) >= self.banding.enough(self.threshold)
@@ -238,14 +223,14 @@ class LexicalIndex:
                 asked_Q = np.where(crowded_BQ[band], 0, count_Q)
                 if total := int(asked_Q.sum()):
                     at_P = np.repeat(low_Q - (np.cumsum(asked_Q) - asked_Q), asked_Q) + np.arange(total)
-                    yield np.repeat(slots * self._rows, asked_Q) + offset + segment.row_BN[band][at_P]
+                    yield self._likely(np.repeat(slots, asked_Q), offset + segment.row_BN[band][at_P])
 
     def _keys_of(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Band keys of some rows, made again from their texts, shape (B, Q)."""
         key_BQ = np.empty((self.banding.bands, len(slots)), dtype=np.uint64)
         for number, mine_Q in self._by_segment(slots):
             segment, rows_Q = self.segments[number], slots[mine_Q] - self.offsets[number]
-            key_BQ[:, mine_Q] = band_keys(_picked(segment.utf8, rows_Q), segment.group_N[rows_Q], self.banding)
+            key_BQ[:, mine_Q] = band_keys(picked(segment.utf8, rows_Q), segment.group_N[rows_Q], self.banding)
         return key_BQ
 
     def _by_segment(self, slots: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
@@ -254,38 +239,35 @@ class LexicalIndex:
         for number in np.unique(number_Q):
             yield int(number), np.flatnonzero(number_Q == number)
 
+    def _likely(self, left_P: NDArray[np.int64], right_P: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of the pairs of slots whose facts agree and whose sketches leave room for the threshold."""
+        from assets.pool.kernels import may_be_similar
+
+        keep_P = left_P != right_P
+        for one, other, at_P, left, right in self._by_segments(left_P, right_P):
+            keep_P[at_P] &= one.group_N[left] == other.group_N[right]
+            keep_P[at_P] &= may_be_similar(
+                one.size_N, one.bits_N, left, other.size_N, other.bits_N, right, self.threshold
+            )
+        pair_P: NDArray[np.int64] = left_P[keep_P] * self._rows + right_P[keep_P]
+        return pair_P
+
     def _similarities(self, both_P: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Exact Jaccard similarity of pairs of slots, 0 where their facts differ or it cannot reach the threshold."""
+        """Exact Jaccard similarity of pairs of slots, 0 where it cannot reach the threshold."""
         from assets.pool.kernels import similarities
 
         similarity_P = np.zeros(len(both_P), dtype=np.float64)
-        for left, mine_P in self._by_segment(both_P[:, 0]):
-            for right, within_P in self._by_segment(both_P[mine_P, 1]):
-                at_P = mine_P[within_P]
-                one, other = self.segments[left], self.segments[right]
-                left_P, right_P = both_P[at_P, 0] - self.offsets[left], both_P[at_P, 1] - self.offsets[right]
-                same = one.group_N[left_P] == other.group_N[right_P]
-                found_P = np.zeros(len(at_P), dtype=np.float64)
-                found_P[same] = similarities(*one.utf8, left_P[same], *other.utf8, right_P[same], self.threshold)
-                similarity_P[at_P] = found_P
+        for one, other, at_P, left, right in self._by_segments(both_P[:, 0], both_P[:, 1]):
+            similarity_P[at_P] = similarities(*one.utf8, left, *other.utf8, right, self.threshold)
         return similarity_P
 
-
-def _range(segment: Segment, band: int, key_Q: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the rows with each key begin in a segment's band, and how many there are."""
-    low_Q = np.searchsorted(segment.key_BN[band], key_Q, side="left")
-    return low_Q, np.searchsorted(segment.key_BN[band], key_Q, side="right") - low_Q
-
-
-def hashed(facts: Sequence[str]) -> NDArray[np.uint64]:
-    """One number per key, the same in every segment and process."""
-    return np.fromiter((stable_hash(key) for key in facts), dtype=np.uint64, count=len(facts))
-
-
-def _picked(utf8: Utf8, rows_Q: NDArray[np.int64]) -> Utf8:
-    """The texts of some rows, end to end."""
-    pieces = [utf8.bytes_C[utf8.starts_N[row] : utf8.starts_N[row + 1]] for row in rows_Q.tolist()]
-    return Utf8(np.concatenate(pieces), np.cumsum([0, *map(len, pieces)]).astype(np.int64))
+    def _by_segments(self, left_P: NDArray[np.int64], right_P: NDArray[np.int64]) -> Iterator[_Between]:
+        """Pairs of slots by the two segments that hold them."""
+        for left, mine_P in self._by_segment(left_P):
+            for right, within_P in self._by_segment(right_P[mine_P]):
+                at_P = mine_P[within_P]
+                rows = (left_P[at_P] - self.offsets[left], right_P[at_P] - self.offsets[right])
+                yield _Between(self.segments[left], self.segments[right], at_P, *rows)
 
 
 def _by_row(near: Near) -> dict[int, list[tuple[int, float]]]:

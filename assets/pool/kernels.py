@@ -171,6 +171,13 @@ def ones_in(word: np.uint64) -> int:
 
 
 @njit(cache=True, nogil=True)
+def may_reach(left: int, right: int, apart: int, least: float) -> bool:
+    """Whether sets of `left` and `right` n-grams, `apart` or more of them in one set only, can be that similar."""
+    both = left + right
+    return bool(min(left, right) >= least * max(left, right) and both - apart >= least * (both + apart) - 1e-9)
+
+
+@njit(cache=True, nogil=True)
 def similarity(left_L: U64, left: int, right_L: U64, right: int, least: float) -> float:
     """Exact Jaccard similarity of ascending sets of `left` and `right` n-grams, or 0 where it cannot reach `least`."""
     if min(left, right) < least * max(left, right):
@@ -186,6 +193,37 @@ def similarity(left_L: U64, left: int, right_L: U64, right: int, least: float) -
         else:
             j += 1
     return common / (left + right - common)
+
+
+@njit(cache=True, nogil=True)
+def sketch(bytes_C: U8, starts_N: I64, longest: int, size_N: I32, sketch_N: U64) -> None:
+    """How many n-grams each text has, repeats included, and one bit of 64 for each of them."""
+    grams_L = np.empty(longest + 1, dtype=np.uint64)
+    for row in range(len(starts_N) - 1):
+        size_N[row] = cut(bytes_C, starts_N[row], starts_N[row + 1], grams_L)
+        sketch_N[row] = bits_of(grams_L, size_N[row])
+
+
+@njit(cache=True, nogil=True)
+def bits_of(grams_L: U64, count: int) -> np.uint64:
+    """One bit of 64 for each n-gram: bits that two texts do not share are n-grams that they do not share."""
+    bits = np.uint64(0)
+    for g in range(count):
+        bits |= np.uint64(1) << ((grams_L[g] * _WEYL) >> np.uint64(58))
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def may_be_similar(
+    left_N: I32, left_bits_N: U64, left_P: I64, right_N: I32, right_bits_N: U64, right_P: I64, least: float
+) -> NDArray[np.bool_]:
+    """Whether the sketches of pairs of texts leave room for that Jaccard similarity."""
+    found_P = np.empty(len(left_P), dtype=np.bool_)
+    for p in range(len(left_P)):
+        both = left_N[left_P[p]] + right_N[right_P[p]]  # with repeats: at least as many as without
+        apart = ones_in(left_bits_N[left_P[p]] ^ right_bits_N[right_P[p]])
+        found_P[p] = both - apart >= least * (both + apart) - 1e-9
+    return found_P
 
 
 @njit(cache=True, nogil=True)

@@ -19,12 +19,13 @@ from assets.pool.decisions import decide, open_decisions, save_decisions
 from assets.pool.epoch import Epoch, Wanted, begin, drift_of, open_epoch, pick, save_epoch, why_end, why_new
 from assets.pool.facts import facts_of, rules_version
 from assets.pool.geometric import CoreSet, central_picks, centred, centres_of, core_set
-from assets.pool.increment import LAST, LexicalIndex
+from assets.pool.increment import LexicalIndex
 from assets.pool.index_store import open_index, save_index
 from assets.pool.lexical import Progress, silent
 from assets.pool.lexical_pairs import lexical_pairs
 from assets.pool.pairs import Stored, stored
 from assets.pool.readings import Reader
+from assets.pool.segments import LAST
 from assets.pool.semantic_pairs import semantic_pairs
 from assets.pool.survival import Survival, dropped_rows, keep_order, kept_rows
 from assets.queries.normalise import fold
@@ -269,11 +270,8 @@ def _selected(ordered: pl.DataFrame, core: CoreSet) -> Layer:
 
 def buckets_of(queries: pl.DataFrame) -> list[str]:
     """The <primary, secondary> bucket of each row."""
-    return (
-        queries.select(pl.concat_str("primary", pl.col("secondary").fill_null(""), separator=" + "))
-        .to_series()
-        .to_list()
-    )
+    named = queries.select(pl.concat_str("primary", pl.col("secondary").fill_null(""), separator=" + "))
+    return named.to_series().to_list()
 
 
 def _facts(told: pl.Series, policy: Policy, progress: Progress) -> list[str]:

@@ -42,7 +42,10 @@ class Banding(NamedTuple):
         return float(1 - (1 - similarity**self.rows) ** self.bands)
 
     def enough(self, similarity: float, missed: float = 0.002) -> int:
-        """In how many bands a pair of this Jaccard similarity must be looked for to be missed with `missed` at most."""
+        """Bands in which a pair of this Jaccard similarity is looked for, to be missed with `missed` at most.
+
+        Were bands independent: rows that share a phrase agree in several at once, so take it for a rule of thumb.
+        """
         once = similarity**self.rows
         return 1 if once >= 1 else min(self.bands, math.ceil(math.log(missed) / math.log(1 - once)))
 

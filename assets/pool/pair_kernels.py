@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from assets.pool.kernels import F32, I32, I64, U8, U64, cut_set, ones_in, similarity
+from assets.pool.kernels import F32, I32, I64, U8, U64, cut_set, may_reach, ones_in, similarity
 
 F64 = NDArray[np.float64]
 Found = tuple[I64, I64, F64, int]
@@ -129,7 +129,7 @@ def _compare(
             if not left:
                 break
             least = rule.level_T[_lowest(left)]
-        if not _may_reach(texts, first + at, first + other, least):
+        if not may_reach(own, texts.size_N[first + other], _apart(texts, first + at, first + other), least):
             continue
         count = cut_set(texts.bytes_C, texts.starts_N[first + other], texts.starts_N[first + other + 1], other_L)
         found = similarity(own_L, own, other_L, count, least)
@@ -252,15 +252,12 @@ def _line_up(at: int, bucket_BA: I32, head_K: I32, tail_K: I32, after_BA: I32) -
 
 
 @njit(cache=True, nogil=True)
-def _may_reach(texts: Texts, left: int, right: int, least: float) -> bool:
-    """Whether two texts can have that Jaccard similarity: bits in which their sketches differ are n-grams apart."""
-    sizes = texts.size_N[left] + texts.size_N[right]
-    if min(texts.size_N[left], texts.size_N[right]) < least * max(texts.size_N[left], texts.size_N[right]):
-        return False
+def _apart(texts: Texts, left: int, right: int) -> int:
+    """Bits in which the sketches of two texts differ: at least as many n-grams are in one of them only."""
     apart = 0
     for w in range(WORDS):
         apart += ones_in(texts.sketch_NW[left, w] ^ texts.sketch_NW[right, w])
-    return bool(sizes - apart >= least * (sizes + apart) - 1e-9)
+    return apart
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ from dagster_project.commands.current import (
     settings_of,
 )
 from dagster_project.commands.inventory import Inventory
-from dagster_project.commands.progress import Listener, Screen, heard_by
+from dagster_project.commands.progress import Listener, Screen, heard_by, is_stop, raised_by_stage
 from dagster_project.jobs import factory
 from dagster_project.registration import register_run
 from resources.lake import Lake
@@ -147,9 +147,8 @@ def _failure(result: dg.ExecuteInProcessResult) -> BaseException:
         if error is None:
             continue
         traces.append(error.to_string())
-        while error.cause is not None and (error.cls_name or "").startswith("Dagster"):
-            error = error.cause  # Dagster wraps what the stage raised; what that was raised from says less
-        if error.cls_name == dg.DagsterExecutionInterruptedError.__name__:
+        error = raised_by_stage(error)
+        if is_stop(error):
             return KeyboardInterrupt()
         said.append(f"{(event.step_key or '').replace('__', '/', 1)} failed: {in_short(error.message)}")
     return StageFailedError("\n".join(said) or f"run {result.run_id} failed", "\n".join(traces))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TextIO
 
 import dagster as dg
+from dagster_shared.error import SerializableErrorInfo
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
@@ -214,7 +215,7 @@ class Listener(logging.Handler):
         elif kind is dg.DagsterEventType.STEP_FAILURE:
             self.screen.ended()
             error = event.step_failure_data.error
-            stopped = error is not None and dg.DagsterExecutionInterruptedError.__name__ in error.to_string()
+            stopped = error is not None and is_stop(raised_by_stage(error))
             self.screen.say(f"        {stage:34} {'stopped' if stopped else 'failed'}")
 
     def _finished(self, stage: str) -> None:
@@ -233,6 +234,18 @@ class Listener(logging.Handler):
             self.checks.failed.append(name)
         else:
             self.checks.warned.append(name)
+
+
+def raised_by_stage(error: SerializableErrorInfo) -> SerializableErrorInfo:
+    """What the stage raised, of a failure as Dagster wraps it; what that was raised from says less."""
+    while error.cause is not None and (error.cls_name or "").startswith("Dagster"):
+        error = error.cause
+    return error
+
+
+def is_stop(error: SerializableErrorInfo) -> bool:
+    """Whether the stage ended because the user stopped it."""
+    return error.cls_name == dg.DagsterExecutionInterruptedError.__name__
 
 
 def heard_by(defs: dg.Definitions, listener: Listener) -> dg.Definitions:

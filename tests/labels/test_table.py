@@ -12,6 +12,7 @@ from assets.labels.cache import LabelCache
 from assets.labels.table import intents_of, label_table
 from assets.taxonomy.tree import load_taxonomy
 from resources.embedder import Embedder
+from resources.lake import Lake
 
 CITIES = ("Lagos", "Oslo", "Quito", "Lima", "Bern", "Basel", "Paris", "Rome", "Cairo", "Dakar")
 ASKED = (
@@ -50,7 +51,7 @@ def test_labels_are_the_same_in_one_process_and_in_two() -> None:
 
 
 def test_only_texts_that_were_never_labelled_are_labelled(tmp_path: Path) -> None:
-    cache = LabelCache(tmp_path, annotator().version)
+    cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
     assert label_table(annotator(), queries(30), silent, cache=cache).labelled_now == 30
     all_of_them = label_table(annotator(), queries(), silent, cache=cache)
     assert all_of_them.labelled_now == 20
@@ -59,7 +60,7 @@ def test_only_texts_that_were_never_labelled_are_labelled(tmp_path: Path) -> Non
 
 
 def test_the_same_text_after_another_turn_is_another_request(tmp_path: Path) -> None:
-    cache = LabelCache(tmp_path, annotator().version)
+    cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
     alone = pl.DataFrame(
         {"query_id": ["a"], "text": ["and in Rome?"], "context": [None]}, schema_overrides={"context": pl.String}
     )
@@ -84,7 +85,7 @@ class Killed(Annotator):
 
 
 def test_a_run_that_was_stopped_goes_on_with_the_next_part(tmp_path: Path) -> None:
-    cache = LabelCache(tmp_path, annotator().version)
+    cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
     with pytest.raises(KeyboardInterrupt):
         label_table(Killed(annotator(), 3), queries(), silent, cache=cache, rows_at_a_time=10)
     went_on = label_table(annotator(), queries(), silent, cache=cache, rows_at_a_time=10)
@@ -93,9 +94,9 @@ def test_a_run_that_was_stopped_goes_on_with_the_next_part(tmp_path: Path) -> No
 
 
 def test_a_torn_part_is_labelled_again(tmp_path: Path) -> None:
-    cache = LabelCache(tmp_path, annotator().version)
+    cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
     label_table(annotator(), queries(), silent, cache=cache, rows_at_a_time=25)
-    part = min(cache.folder.glob("*.parquet"))
+    part = min(tmp_path.glob("labels/annotated/*.parquet"))
     part.write_bytes(part.read_bytes()[:200])
     again = label_table(annotator(), queries(), silent, cache=cache)
     assert again.labelled_now == 25
@@ -103,6 +104,6 @@ def test_a_torn_part_is_labelled_again(tmp_path: Path) -> None:
 
 
 def test_another_annotator_does_not_read_these_labels(tmp_path: Path) -> None:
-    label_table(annotator(), queries(5), silent, cache=LabelCache(tmp_path, annotator().version))
-    other = LabelCache(tmp_path, "embedded-of-another-tree")
+    label_table(annotator(), queries(5), silent, cache=LabelCache(Lake(root=str(tmp_path)), annotator().version))
+    other = LabelCache(Lake(root=str(tmp_path)), "embedded-of-another-tree")
     assert label_table(annotator(), queries(5), silent, cache=other).labelled_now == 5

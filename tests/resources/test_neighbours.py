@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from resources.neighbours import Index, within
+from resources.neighbours import Index
 
 
 def unit_vectors(count: int, seed: int = 0) -> NDArray[np.float32]:
@@ -41,23 +41,6 @@ def test_an_empty_index_answers_row_minus_one() -> None:
     found = Index(16).nearest(unit_vectors(2), k=3)
     assert (found.row_QK == -1).all()
     assert found.row_QK.shape == (2, 3)
-
-
-def test_the_range_search_finds_every_pair_at_or_above_the_bound_and_no_other() -> None:
-    stored_ND, queries_QD = unit_vectors(500), unit_vectors(5000, seed=1)
-    found = within(stored_ND, queries_QD, 0.6)
-    expected = np.argwhere(queries_QD @ stored_ND.T >= 0.6)
-    np.testing.assert_array_equal(np.stack([found.query_P, found.row_P], axis=1), expected)
-    assert (found.similarity_P >= 0.6).all()
-
-
-def test_a_pair_exactly_at_the_bound_is_within_it() -> None:
-    one = np.eye(16, dtype=np.float32)[:1]
-    assert within(one, one, 1.0).row_P.tolist() == [0]
-
-
-def test_no_queries_find_nothing() -> None:
-    assert within(unit_vectors(3), unit_vectors(0), 0.5).row_P.tolist() == []
 
 
 def test_nan_is_an_error_that_names_the_row() -> None:
