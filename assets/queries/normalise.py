@@ -137,7 +137,7 @@ def _digest(line: str) -> str:
     return hashlib.blake2b(line.encode(), digest_size=ID_BYTES).hexdigest()
 
 
-def distinct_queries(raw: pl.DataFrame) -> Distinct:
+def distinct_queries(raw: pl.DataFrame, *, rows_at_a_time: int = ROWS_AT_ONCE) -> Distinct:
     """Group raw rows into queries: equal folded text and equal folded context.
 
     Text and context shown are those of the row seen first (earliest time, then smallest raw_id; rows without a time
@@ -145,19 +145,34 @@ def distinct_queries(raw: pl.DataFrame) -> Distinct:
 
     Args:
         raw: columns raw_id, text, time, context as in `queries/raw_queries`.
+        rows_at_a_time: about as many rows are grouped together, so that a large log needs little memory beside itself.
     """
-    rows = raw.select("raw_id", "text", "time", "context").with_columns(
-        fold(raw["text"]).alias("normal"), fold(raw["context"]).alias("_context")
+    ids = [_query_ids(rows) for rows in raw.select("text", "context").iter_slices(rows_at_a_time)]
+    keyed = raw.select("raw_id", "text", "time", "context").with_columns(
+        pl.concat([pl.Series(dtype=pl.String), *ids]).alias("query_id")
     )
-    group = ["normal", "_context"]
-    spans = rows.group_by(group).agg(
-        pl.len().cast(pl.Int64).alias("support"),
-        pl.col("time").min().alias("first_seen"),
-        pl.col("time").max().alias("last_seen"),
-    )
-    spans = spans.with_columns(content_ids(spans.select(group)).alias("query_id"))
-    keyed = rows.join(spans.select(*group, "query_id"), on=group, how="left", nulls_equal=True)
-    first = keyed.sort("time", "raw_id", nulls_last=True).unique("query_id", keep="first", maintain_order=True)
-    shown = spans.join(first.select("query_id", "text", "context"), on="query_id", how="left")
-    queries = shown.with_columns(language(shown["normal"])).select(QUERY_COLUMNS).sort("query_id")
+    parts = 1 + len(raw) // rows_at_a_time
+    part = keyed["query_id"].str.slice(0, 4).str.to_integer(base=16) * parts // 16**4
+    queries = pl.concat([_distinct(keyed.filter(part == number)) for number in range(parts)])  # in order of their ids
     return Distinct(queries, keyed.select("raw_id", "query_id").sort("raw_id"))
+
+
+def _query_ids(rows: pl.DataFrame) -> pl.Series:
+    return content_ids(pl.DataFrame([fold(rows["text"]).alias("normal"), fold(rows["context"]).alias("context")]))
+
+
+def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per query id, sorted."""
+    grouped = (
+        rows.sort("time", "raw_id", nulls_last=True)
+        .group_by("query_id")
+        .agg(
+            pl.first("text", "context"),
+            pl.len().cast(pl.Int64).alias("support"),
+            pl.col("time").min().alias("first_seen"),
+            pl.col("time").max().alias("last_seen"),
+        )
+        .sort("query_id")
+    )
+    normal = fold(grouped["text"])
+    return grouped.with_columns(normal.alias("normal"), language(normal).alias("language")).select(QUERY_COLUMNS)
