@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from assets.pool.kernels import F32, I32, I64, U8, U64, bits_of, cut_set, may_reach, ones_in, similarity
-from assets.pool.minhash import CROWD
+from assets.pool.minhash import Crowd
 
 
 @njit(cache=True, nogil=True)
@@ -22,7 +22,7 @@ def claim_places(
     bucket_BA: I32,
     last_K: I32,
     kept_K: I32,
-    enough: int,
+    crowd: Crowd,
     threshold: float,
     survivor_A: I32,
     similarity_A: F32,
@@ -31,8 +31,8 @@ def claim_places(
 
     A row without a similar kept row before it is kept. Buckets hold kept rows only, as linked lists, so that a thousand
     near copies cost a thousand comparisons. Of the rows of a bucket most are told apart by their sketches, a bit of 64
-    for each n-gram: bits that differ are n-grams apart. A bucket that holds more than `CROWD` kept rows says nothing; a
-    row with `enough` other bands is not compared through it.
+    for each n-gram: bits that differ are n-grams apart. A bucket that holds a crowd of kept rows says nothing, as long
+    as a row has enough other bands.
 
     Args:
         bytes_C: texts as UTF-8, end to end.
@@ -42,7 +42,7 @@ def claim_places(
         bucket_BA: bucket of each in each band, -1 where it is alone.
         last_K: scratch by bucket, all -1.
         kept_K: scratch by bucket, all 0.
-        enough: bands without a crowd that a row must have for its crowded ones to be passed over.
+        crowd: when a bucket is passed over.
         threshold: Jaccard similarity at which a row is a copy.
         survivor_A: written.
         similarity_A: written; 1 for a kept row.
@@ -57,7 +57,7 @@ def claim_places(
     own_L, other_L = np.empty(longest + 1, dtype=np.uint64), np.empty(longest + 1, dtype=np.uint64)
     for at in range(len(rows_A)):
         row = rows_A[at]
-        near = _kept_beside(at, bucket_BA, last_K, kept_K, enough, before_BA, compared_A, near_A)
+        near = _kept_beside(at, bucket_BA, last_K, kept_K, crowd, before_BA, compared_A, near_A)
         own = cut_set(bytes_C, starts_N[row], starts_N[row + 1], own_L)
         size_A[at], sketch_A[at] = own, bits_of(own_L, own)
         best, best_similarity = -1, threshold
@@ -75,13 +75,13 @@ def claim_places(
 
 @njit(cache=True, nogil=True)
 def _kept_beside(
-    at: int, bucket_BA: I32, last_K: I32, kept_K: I32, enough: int, before_BA: I32, compared_A: I32, near_A: I32
+    at: int, bucket_BA: I32, last_K: I32, kept_K: I32, crowd: Crowd, before_BA: I32, compared_A: I32, near_A: I32
 ) -> int:
     """Write the kept rows that row `at` is to be compared with to `near_A`, each once; returns how many."""
     near = crowded = 0
     for band in range(len(bucket_BA)):
-        crowded += int(bucket_BA[band, at] >= 0 and kept_K[bucket_BA[band, at]] > CROWD)
-    most = CROWD if len(bucket_BA) - crowded >= enough else len(before_BA[0])
+        crowded += int(bucket_BA[band, at] >= 0 and kept_K[bucket_BA[band, at]] > crowd.rows)
+    most = crowd.rows if len(bucket_BA) - crowded >= crowd.bands else len(before_BA[0])
     for band in range(len(bucket_BA)):
         bucket = bucket_BA[band, at]
         other = last_K[bucket] if bucket >= 0 and kept_K[bucket] <= most else np.int32(-1)

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.minhash import Banding, Utf8, bands_for, permutations_of, utf8_of
+from assets.pool.minhash import CROWD, Banding, Crowd, Utf8, bands_for, permutations_of, utf8_of
 from assets.pool.survival import Survival
 
 _ROWS_AT_A_TIME = 131_072
@@ -165,7 +165,7 @@ def _claimed(
     rows_A = np.flatnonzero(size_N[found.root_N] > 1).astype(np.int32)
     rows_A = rows_A[np.argsort(found.root_N[rows_A], kind="stable")]
     last_K, kept_K = np.full(found.buckets, -1, dtype=np.int32), np.zeros(found.buckets, dtype=np.int32)
-    enough = bands_for(threshold).enough(threshold)
+    crowd = Crowd(CROWD, bands_for(threshold).enough(threshold))
     parts = pieces_of(found.root_N[rows_A], len(os.sched_getaffinity(0)) * _PARTS)
 
     def part(begin: int, end: int) -> None:
@@ -174,7 +174,7 @@ def _claimed(
         survivor_A, similarity_A = np.empty(len(mine_A), np.int32), np.empty(len(mine_A), np.float32)
         bucket_BA = np.ascontiguousarray(found.bucket_BN[:, mine_A])
         claim_places(
-            utf8.bytes_C, utf8.starts_N, group_N, mine_A, bucket_BA, last_K, kept_K, enough, threshold,
+            utf8.bytes_C, utf8.starts_N, group_N, mine_A, bucket_BA, last_K, kept_K, crowd, threshold,
             survivor_A, similarity_A,
         )  # fmt: skip
         survivor_N[mine_A], similarity_N[mine_A] = mine_A[survivor_A], similarity_A

@@ -26,6 +26,15 @@ CROWD = 4096
 _WEYL = 0x9E3779B97F4A7C15
 
 
+class Crowd(NamedTuple):
+    """When a bucket says too little to be looked through; given to compiled code, whose cache knows no constants."""
+
+    rows: int
+    """More rows than this in one bucket."""
+    bands: int
+    """Bands without a crowd that a row must have for its crowded ones to be passed over."""
+
+
 class Banding(NamedTuple):
     """How a signature is cut: two sets are compared where all `rows` values of one of `bands` bands agree."""
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.pool import store
+from assets.pool.audit import jaccard_of, similar_pairs_left
 from assets.pool.increment import LexicalIndex
 from assets.pool.layers import Policy, lexical_layer
 from assets.pool.lexical import lexical_survivors
@@ -196,17 +197,20 @@ def test_the_turn_before_counts_folded_so_that_another_spelling_of_it_changes_no
 
 
 def test_a_crowd_of_one_opening_is_decided_day_by_day_as_at_once() -> None:
-    rng = random.Random(3)
+    rng, opening = random.Random(3), "could you please tell me the way to the "
     places = ["museum", "station", "harbour", "market", "castle", "library", "bridge", "garden", "theatre", "zoo"]
+    places += ["palace", "tower", "temple", "cafe", "bakery", "school", "hotel", "square", "river", "beach"]
     texts = [
-        f"could you please tell me the way to the {one} near the {other} {rng.choice('abcdefgh')}"
-        for one, other in (rng.choices(places, k=2) for _ in range(600))
+        opening + " ".join(rng.choices(places, k=rng.choice((1, 2, 3)))) + rng.choice(("", "s", " x", " ok"))
+        for _ in range(1500)
     ]
     rows = queries(list(dict.fromkeys(texts)))
-    index = LexicalIndex(0.75)
-    for part in (rows[:300], rows[300:330], rows[330:]):
+    index = LexicalIndex(0.85)
+    for part in (rows[:800], rows[800:830], rows[830:]):
         index.add(part["query_id"], part["first_seen"], part["normal"], None)
     order = index.in_keep_order()
-    at_once = lexical_survivors(rows["normal"], None, 0.75)
+    at_once = lexical_survivors(rows["normal"], None, 0.85)
     np.testing.assert_array_equal(index.survival(order).survivor_N, at_once.survivor_N)
     assert 0 < at_once.kept_N.sum() < len(rows)
+    left = rows["normal"].filter(pl.Series(at_once.kept_N)).to_list()
+    assert similar_pairs_left(left, [""] * len(left), jaccard_of, 0.85) == 0
