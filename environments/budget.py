@@ -57,7 +57,12 @@ class Budget:
     """A purse with limits, in memory or in a file that other processes share."""
 
     def __init__(
-        self, limits: Limits | None = None, prices: Prices | None = None, *, path: Path | None = None, purse: str = "one"
+        self,
+        limits: Limits | None = None,
+        prices: Prices | None = None,
+        *,
+        path: Path | None = None,
+        purse: str = "one",
     ) -> None:
         """Open a purse; one that is there keeps what was spent from it.
 

@@ -13,8 +13,8 @@ from assets.labels.annotator import Annotator
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
 from assets.labels.options import tree_of
-from assets.labels.rules import IRRELEVANT
 from assets.labels.quarantine import QUARANTINE, no_quarantine
+from assets.labels.rules import IRRELEVANT
 from assets.labels.table import LabelTable, intents_of, irrelevance_table, label_table
 from assets.labels.taught import Taught, require_answers, taught_table
 from assets.labels.teacher import Teacher

@@ -85,8 +85,8 @@ def require_answers(taught: Taught, most: float) -> None:
     if len(silent) > most * total:
         raise TeacherError(
             f"{len(silent):,} of {total:,} queries had no answer ({silent['cause'][0]}: {silent['problem'][0]}); at "
-            f"most {most:.0%} may. What was answered is kept: materialize again when the endpoint answers or with a larger "
-            "budget, and only the rest is asked"
+            f"most {most:.0%} may. What was answered is kept: materialize again when the endpoint answers or with a "
+            "larger budget, and only the rest is asked"
         )
 
 

@@ -34,6 +34,7 @@ from assets.taxonomy.tree import OTHER
 from environments.budget import BudgetSpent
 from environments.endpoint import Client
 from environments.transport import NoResult, RequestRefused
+from environments.worlds.atlas.data_model import gazetteer
 from training.code import code_of
 
 MALFORMED, REFUSED, NO_ANSWER, NO_BUDGET = "malformed_answer", "request_refused", "no_result", "budget_spent"
@@ -94,6 +95,7 @@ class Teacher:
             ValueError: `among` names no leaf.
         """
         options = None if among is None else self.tree.among(among)
+        gazetteer()  # takes seconds the first time: not while calls are under way
         before = contexts if contexts is not None else [None] * len(texts)
         asked = [Asked(text, context) for text, context in zip(texts, before, strict=True)]
         return asyncio.run(self._all(asked, options))

@@ -69,8 +69,8 @@ class Handler(BaseHTTPRequestHandler):
         text = answer_to(SETTINGS["rule"], body["messages"], broken=fault == "broken", wrong=fault == "wrong")
         usage = {"prompt_tokens": len(prompt) // 4, "completion_tokens": min(len(text) // 4 + 1, body["max_tokens"])}
         noted = {"prompt": name, "fault": fault, "asked": body["messages"], **usage}
-        time.sleep(SETTINGS["stall_s"] if fault == "timeout" else SETTINGS["delay_s"])
         note({**noted, "outcome": fault if fault in ("timeout", "cut") else "answered"})
+        time.sleep(SETTINGS["stall_s"] if fault == "timeout" else SETTINGS["delay_s"])
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         made = {"object": "chat.completion", "model": body["model"], "choices": [choice]}
         self._send(json.dumps(made if SETTINGS["no_usage"] else made | {"usage": usage}).encode(), cut=fault == "cut")
@@ -116,6 +116,7 @@ def note(line: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     SETTINGS |= json.loads(sys.argv[1])
+    ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer(("127.0.0.1", SETTINGS["port"]), Handler)
     server.daemon_threads = True
     print(server.server_port, flush=True)  # noqa: T201

@@ -44,7 +44,9 @@ def _taught(messages: Messages, *, wrong: bool) -> str:
     if UNREADABLE in request:
         return "I would rather not say."
     options = options_in(messages)
-    answer = _choice(request, options, wrong=wrong) if options else _reading(request)
+    apart = re.search(r'^Not to be judged .*: (".*")$', messages[1]["content"], re.MULTILINE)
+    judged = request.replace(json.loads(apart[1]), "") if apart else request
+    answer = _choice(judged, options, wrong=wrong) if options else _reading(request)
     return json.dumps(answer, ensure_ascii=False)
 
 
@@ -55,17 +57,22 @@ def _choice(request: str, options: Mapping[str, str], *, wrong: bool) -> dict[st
 
 
 def _reading(request: str) -> dict[str, Any]:
-    from assets.labels.constraints import extract
-
     first, _, second = request.partition(" and the ")
     aside = next((group for word, group in ASIDE.items() if word in request), "none")
-    constraints = json.loads(extract(request).model_dump_json())
+    day = {"text": "tomorrow", "value": "tomorrow"} if "tomorrow" in request else None
     return {
         "reason": f"asks about {first}", "aside": aside, "confidence": 0.8,
         "second_intent": f"the {second}" if second else None,
-        "tools": 1, "depth": 1, "complexity": 0, "constraints": constraints,
+        "tools": 1, "depth": 1, "complexity": 0, "constraints": {"cities": _cities(request), "date": day},
     }  # fmt: skip
 
 
+def _cities(request: str) -> list[dict[str, str]]:
+    """Every word with a capital, but the first unless it stands before Chinese."""
+    role = {"from": "origin", "to": "destination"}
+    found = re.findall(r"(?:(\w+) |^)([A-Z][a-z]+)(?= [^a-z]| |$)", request)
+    return [{"text": name, "city": name, "role": role.get(lead, "location")} for lead, name in found]
+
+
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"[a-z]{3,}|[一-鿿]", text.casefold()))
+    return set(re.findall(r"[a-z]{3,}|[一-鿿]", text.casefold())) - {"the", "and", "for", "there", "from"}

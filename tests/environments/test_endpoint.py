@@ -124,7 +124,7 @@ def test_a_wrong_key_ends_the_run_at_once_and_the_right_one_is_sent(tmp_path: Pa
 def test_a_server_without_structured_output_is_given_the_schema_in_words(tmp_path: Path) -> None:
     with served(tmp_path, refuses_schema=True) as server:
         client = client_of(server.url, tmp_path, concurrency=1)
-        [answer, other] = asked(client, ["one", "two"], SCHEMA)
+        [answer, _] = asked(client, ["one", "two"], SCHEMA)
         assert json.dumps(SCHEMA) in json.loads(answer.text)["echo"]
         assert [line["outcome"] for line in server.lines] == ["400", "answered", "answered"], "found out once"
         asked(client_of(server.url, tmp_path), ["one", "two"], SCHEMA)
@@ -154,7 +154,7 @@ def test_no_budget_is_ever_exceeded(tmp_path: Path, limit: str) -> None:
         assert getattr(client.budget.spent, limit) <= most[limit]
         assert answered
         assert {type(one) for one in found if one not in answered} == {BudgetSpent}
-        assert used[limit] > most[limit] * 0.5, "what calls did not use is given back, and spent"
+        assert used[limit] > most[limit] * 0.3, "what calls did not use is given back, and spent"
 
 
 def test_usage_that_the_server_does_not_state_counts_at_its_worst(tmp_path: Path) -> None:

@@ -61,7 +61,9 @@ def filled(root: Path) -> Lake:
 
 def materialize(lake: Lake) -> dg.ExecuteInProcessResult:
     run_config = {"ops": {"pool__candidate_pool": {"config": {"size": 6}}}}
-    return dg.materialize([*ASSETS, *CHECKS], resources={"lake": lake, "teacher": ChatEndpoint()}, run_config=run_config)
+    return dg.materialize(
+        [*ASSETS, *CHECKS], resources={"lake": lake, "teacher": ChatEndpoint()}, run_config=run_config
+    )
 
 
 class Factory(NamedTuple):
