@@ -50,6 +50,11 @@ def served(folder: Path, **settings: Any) -> Iterator[Server]:
             process.stdout.close()
 
 
+def answered(server: Server) -> list[str]:
+    """The prompts that the server answered, in order."""
+    return [line["prompt"] for line in server.lines if line["outcome"] == "answered"]
+
+
 def client_of(
     url: str, folder: Path, *, limits: Limits | None = None, prices: Prices | None = None, **more: Any
 ) -> Client:

@@ -1,12 +1,6 @@
 """The teacher over real HTTP, against a server process that misbehaves; the server's log is the judge."""
 
 import json
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -21,7 +15,7 @@ from assets.labels.table import LABEL_SCHEMA
 from assets.labels.taught import TeacherError, require_answers
 from assets.labels.teacher import MALFORMED, NO_ANSWER, NO_BUDGET, Refused
 from environments.budget import Limits
-from tests.environments.servers import ROOT, Server, served
+from tests.environments.servers import answered, served
 from tests.environments.stand_in_rule import options_in, request_in
 from tests.labels.teaching import UNREADABLE, queries, taught, taxonomy, teacher_at
 
@@ -33,10 +27,6 @@ def label(url: str, folder: Path, text: str, context: str | None = None, **more:
     [found] = teacher_at(url, folder, **more).annotate([text], [context])
     assert isinstance(found, Label), found
     return found
-
-
-def answered(server: Server) -> list[str]:
-    return [line["prompt"] for line in server.lines if line["outcome"] == "answered"]
 
 
 def test_every_query_is_labelled_or_quarantined_with_its_cause_and_the_second_run_makes_no_call(tmp_path: Path) -> None:
@@ -158,42 +148,6 @@ def test_a_split_of_one_leaf_makes_calls_at_its_node_only(tmp_path: Path) -> Non
     elsewhere = ~pl.col("primary").str.starts_with("dynamic_information")
     untouched = first.labels.filter(elsewhere, pl.col("secondary").is_null()).drop("annotator")
     assert again.labels.drop("annotator").join(untouched, on="query_id", how="semi").equals(untouched)
-
-
-def test_what_was_answered_before_a_kill_is_not_paid_again(tmp_path: Path) -> None:
-    with served(tmp_path, rule="teacher", delay_s=0.05) as server:
-        command = [sys.executable, "-m", "tests.labels.teaching", server.url, str(tmp_path), "60"]
-        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
-        deadline = time.monotonic() + 60
-        while len(server.lines) < 60:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        time.sleep(0.3)  # what is under way in the server is answered to nobody
-        before = answered(server)
-        kept = sqlite3.connect(tmp_path / "answers.db").execute("SELECT COUNT(*) FROM answer").fetchone()[0]
-        again = taught(server.url, tmp_path, 60)
-        twice = {prompt: n for prompt, n in Counter(answered(server)).items() if n > 1}
-    concurrency = 8
-    assert len(before) - kept <= concurrency, "only calls under way are not on disk"
-    assert len(twice) == len(before) - kept, "and only those are asked again"
-    assert set(twice.values()) <= {2}
-    assert len(again.labels) + len(again.quarantine) == 60
-    assert again.usage.known > 0
-
-
-def test_two_processes_on_one_store_end_with_the_same_labels(tmp_path: Path) -> None:
-    with served(tmp_path, rule="teacher") as server:
-        command = [sys.executable, "-m", "tests.labels.teaching", server.url, str(tmp_path), "24"]
-        both = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-        said = [process.communicate(timeout=60)[0] for process in both]
-        assert [process.returncode for process in both] == [0, 0]
-        assert said[0] == said[1]
-        calls = len(server.lines)
-        taught(server.url, tmp_path, 24)
-        assert len(server.lines) == calls
 
 
 def test_a_dead_endpoint_gives_no_label_and_fails_the_stage(tmp_path: Path) -> None:
