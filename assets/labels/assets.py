@@ -16,7 +16,7 @@ from assets.labels.options import tree_of
 from assets.labels.quarantine import QUARANTINE, no_quarantine
 from assets.labels.rules import IRRELEVANT
 from assets.labels.table import LabelTable, intents_of, irrelevance_table, label_table
-from assets.labels.taught import Taught, require_answers, taught_table
+from assets.labels.taught import Taught, require_few_quarantined, taught_table
 from assets.labels.teacher import Teacher
 from assets.metadata import materialized
 from resources.embedder import Embedder
@@ -35,9 +35,9 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
     """Confidence under which a query is labelled with the Other of its branch."""
     workers: PositiveInt = 2
     """Processes of the embedded annotator side by side; the labels are the same for any number."""
-    most_unanswered: Share = 0.02
-    """Share of the queries for which a teacher may have had no answer (dead endpoint, spent budget) before the stage
-    fails; they lie in the quarantine and are asked about again the next time. Ours."""
+    most_quarantined: Share = 0.05
+    """Share of the queries that may have no label of the teacher (malformed answer, dead endpoint, spent budget) before
+    the stage fails; what has no answer is asked again the next time. Ours."""
 
 
 @dg.asset(
@@ -58,7 +58,7 @@ def query_labels(
     )
     if config.annotator == "teacher":
         taught = _taught(context, config, lake, teacher, queries)
-        require_answers(taught, config.most_unanswered)
+        require_few_quarantined(taught, config.most_quarantined)
         labels, quarantine, made = taught.labels, taught.quarantine, taught.numbers
     else:
         labels, labelled_now = _embedded(context, config, lake, queries)

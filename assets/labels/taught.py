@@ -13,15 +13,16 @@ import polars as pl
 from assets.labels.annotator import Label
 from assets.labels.quarantine import QUARANTINE_SCHEMA
 from assets.labels.table import LABEL_SCHEMA
-from assets.labels.teacher import NO_ANSWER, NO_BUDGET, Refused, Teacher
+from assets.labels.teacher import Refused, Teacher
 from environments.budget import Spent
 from environments.endpoint import Usage
 
 _SECONDS_BETWEEN_LINES = 30.0
+_SHOWN = 300
 
 
 class TeacherError(RuntimeError):
-    """Too many queries had no answer for the labels to stand for the pool."""
+    """Too many queries have no label for the labels to stand for the pool."""
 
 
 class Taught(NamedTuple):
@@ -74,20 +75,24 @@ def taught_table(
     return Taught(labels, quarantine, teacher.client.usage, teacher.client.budget.spent)
 
 
-def require_answers(taught: Taught, most: float) -> None:
-    """Refuse labels of which too many are missing because nothing answered.
+def require_few_quarantined(taught: Taught, most: float) -> None:
+    """Refuse labels of which too many are missing to stand for the pool.
 
     Raises:
-        TeacherError: more than the share `most` has no result; what was answered is kept and not asked again.
+        TeacherError: more than the share `most` is quarantined; what was answered is kept and not asked again.
     """
-    silent = taught.quarantine.filter(pl.col("cause").is_in([NO_ANSWER, NO_BUDGET]))
     total = len(taught.labels) + len(taught.quarantine)
-    if len(silent) > most * total:
-        raise TeacherError(
-            f"{len(silent):,} of {total:,} queries had no answer ({silent['cause'][0]}: {silent['problem'][0]}); at "
-            f"most {most:.0%} may. What was answered is kept: materialize again when the endpoint answers or with a "
-            "larger budget, and only the rest is asked"
-        )
+    if len(taught.quarantine) <= most * total:
+        return
+    causes = taught.quarantine["cause"].value_counts().sort("count", "cause", descending=[True, False])
+    counts = ", ".join(f"{cause} {count:,}" for cause, count in causes.iter_rows())
+    shown = taught.quarantine.filter(pl.col("cause") == causes["cause"][0])[0]
+    raw = f"; the answer was {shown['raw'][0][:_SHOWN]!r}" if shown["raw"][0] else ""
+    raise TeacherError(
+        f"{len(taught.quarantine):,} of {total:,} queries have no label ({counts}); at most {most:.0%} may. For "
+        f"example {shown['query_id'][0]}: {shown['problem'][0]}{raw}. What was answered is kept: mend the "
+        "endpoint, or allow more, and materialize again: only the rest is asked"
+    )
 
 
 def _row(query_id: str, label: Label, version: str) -> tuple[object, ...]:

@@ -101,8 +101,12 @@ class Teacher:
         return asyncio.run(self._all(asked, options))
 
     async def _all(self, asked: Sequence[Asked], options: Sequence[Option] | None) -> list[Label | Refused]:
-        async with self.client:
-            return list(await asyncio.gather(*(self._one(one, options) for one in asked)))
+        try:
+            async with self.client, asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._one(one, options)) for one in asked]
+        except BaseExceptionGroup as errors:  # the first ends them all
+            raise errors.exceptions[0] from None
+        return [task.result() for task in tasks]
 
     async def _one(self, asked: Asked, options: Sequence[Option] | None) -> Label | Refused:
         try:
@@ -150,12 +154,18 @@ class Teacher:
 
     async def _checked(self, prompt: list[Message], schema: dict[str, object], read: Callable[[str], Shape]) -> Shape:
         """The answer to a prompt as `read` reads it, repaired once."""
-        raw = (await self.client.ask(prompt, schema)).text
+        first = await self.client.ask(prompt, schema)
         try:
-            return read(raw)
+            return read(first.text)
         except MalformedAnswer as error:
-            again = await self.client.ask(repair_prompt(prompt, raw, str(error)), schema)
-            return read(again.text)
+            second = await self.client.ask(repair_prompt(prompt, first.text, str(error)), schema)
+        try:
+            return read(second.text)
+        except MalformedAnswer as error:
+            if second.finish != "length":
+                raise
+            most = self.client.endpoint.max_tokens
+            raise MalformedAnswer(f"cut at {most} tokens (max_tokens): {error}", second.text) from error
 
     def _leaf(self, node: str) -> str | None:
         """A node as a leaf: an inner one stands for itself by its Other."""

@@ -22,7 +22,7 @@ from tests.environments.stand_in_rule import answer_to
 
 SETTINGS: dict[str, Any] = {
     "port": 0, "log": "", "rule": "echo", "faults": {}, "seed": 0, "retry_after": "0", "stall_s": 3.0, "delay_s": 0.0,
-    "refuses_schema": False, "status": 0, "key": "", "no_usage": False,
+    "refuses_schema": False, "status": 0, "key": "", "no_usage": False, "finish": "stop",
 }  # fmt: skip
 SEEN: Counter[str] = Counter()
 OPEN = {"now": 0, "most": 0}
@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
         noted = {"prompt": name, "fault": fault, "asked": body["messages"], **usage}
         note({**noted, "outcome": fault if fault in ("timeout", "cut") else "answered"})
         time.sleep(SETTINGS["stall_s"] if fault == "timeout" else SETTINGS["delay_s"])
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": SETTINGS["finish"]}
         made = {"object": "chat.completion", "model": body["model"], "choices": [choice]}
         self._send(json.dumps(made if SETTINGS["no_usage"] else made | {"usage": usage}).encode(), cut=fault == "cut")
 

@@ -12,9 +12,10 @@ from assets.labels.annotator import Label
 from assets.labels.options import tree_of
 from assets.labels.rules import IRRELEVANT
 from assets.labels.table import LABEL_SCHEMA
-from assets.labels.taught import TeacherError, require_answers
+from assets.labels.taught import TeacherError, require_few_quarantined
 from assets.labels.teacher import MALFORMED, NO_ANSWER, NO_BUDGET, Refused
 from environments.budget import Limits
+from environments.transport import EndpointUnusable
 from tests.environments.servers import answered, served
 from tests.environments.stand_in_rule import options_in, request_in
 from tests.labels.teaching import UNREADABLE, queries, taught, taxonomy, teacher_at
@@ -154,9 +155,24 @@ def test_a_dead_endpoint_gives_no_label_and_fails_the_stage(tmp_path: Path) -> N
     made = taught("http://127.0.0.1:9", tmp_path, 10, attempts=2)
     assert made.labels.is_empty()
     assert set(made.quarantine["cause"]) == {NO_ANSWER}
-    with pytest.raises(TeacherError, match="10 of 10 queries had no answer"):
-        require_answers(made, 0.02)
-    require_answers(made, 1.0)
+    says = r"10 of 10 queries have no label \(no_result 10\); at most 5% may\. For example q000: .* no connection"
+    with pytest.raises(TeacherError, match=says):
+        require_few_quarantined(made, 0.05)
+    require_few_quarantined(made, 1.0)
+
+
+def test_an_answer_cut_at_its_bound_says_so(tmp_path: Path) -> None:
+    with served(tmp_path, rule="teacher", finish="length") as server:
+        [found] = teacher_at(server.url, tmp_path).annotate(["gibberish"])
+    assert isinstance(found, Refused)
+    assert found.problem.startswith("cut at 400 tokens (max_tokens)")
+
+
+def test_a_wrong_key_stops_everything(tmp_path: Path) -> None:
+    with served(tmp_path, key="secret") as server:
+        with pytest.raises(EndpointUnusable, match="the API key is missing or wrong"):
+            teacher_at(server.url, tmp_path).annotate(queries()["text"].to_list())
+        assert len(server.lines) <= 8
 
 
 def test_a_spent_budget_leaves_the_rest_for_a_run_with_a_larger_one(tmp_path: Path) -> None:

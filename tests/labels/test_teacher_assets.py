@@ -52,7 +52,7 @@ def filled(root: Path) -> Lake:
 
 def materialize(lake: Lake, url: str, **more: Any) -> dg.ExecuteInProcessResult:
     config = {
-        "labels__query_labels": {"config": {"annotator": "teacher"}},
+        "labels__query_labels": {"config": {"annotator": "teacher", "most_quarantined": 0.3}},
         "pool__candidate_pool": {"config": {"size": 4}},
     }
     teacher = ChatEndpoint(base_url=url, model="stand-in", first_wait_s=0.01, usd_per_million_in=1.0, **more)
