@@ -59,6 +59,6 @@ def client_of(
     url: str, folder: Path, *, limits: Limits | None = None, prices: Prices | None = None, **more: Any
 ) -> Client:
     """A client in a hurry; what it knows and spends lies in `folder`."""
-    settings = {"timeout_s": 1.0, "first_wait_s": 0.01, "longest_wait_s": 2.0, "max_tokens": 400} | more
+    settings = {"timeout_s": 10.0, "first_wait_s": 0.01, "longest_wait_s": 2.0, "max_tokens": 400} | more
     budget = Budget(limits, prices, path=folder / "spent.db")
     return Client(Endpoint(url, "stand-in", **settings), Answers(folder / "answers.db"), budget)

@@ -42,8 +42,8 @@ def texts_of(answers: Sequence[Any]) -> list[str]:
 
 def test_every_question_is_answered_by_a_server_that_misbehaves_and_none_twice(tmp_path: Path) -> None:
     questions = [f"question {i}" for i in range(150)]
-    with served(tmp_path, faults=MISBEHAVES, stall_s=1.0) as server:
-        client = client_of(server.url, tmp_path, timeout_s=0.5, attempts=8)
+    with served(tmp_path, faults=MISBEHAVES, stall_s=2.5) as server:
+        client = client_of(server.url, tmp_path, timeout_s=2.0, attempts=8)
         assert texts_of(asked(client, questions)) == questions
         outcomes = Counter(line["outcome"] for line in server.lines)
         assert outcomes["answered"] == 150
@@ -142,9 +142,9 @@ def test_a_request_that_is_refused_is_not_tried_again(tmp_path: Path) -> None:
 def test_no_budget_is_ever_exceeded(tmp_path: Path, limit: str) -> None:
     most: dict[str, Any] = {"calls": 40, "tokens": 20_000, "usd": 0.05}
     prices = Prices(usd_per_million_in=2.0, usd_per_million_out=8.0)
-    with served(tmp_path, faults=MISBEHAVES | {"timeout": 0.02}, stall_s=0.6, delay_s=0.005) as server:
+    with served(tmp_path, faults=MISBEHAVES | {"timeout": 0.02}, stall_s=1.5, delay_s=0.005) as server:
         limits = Limits(**{limit: most[limit]})
-        client = client_of(server.url, tmp_path, limits=limits, prices=prices, concurrency=16, timeout_s=0.3)
+        client = client_of(server.url, tmp_path, limits=limits, prices=prices, concurrency=16, timeout_s=1.0)
         found = asked(client, [f"question {i} {'word ' * 100}" for i in range(150)])
         answered = [one for one in found if isinstance(one, Answer)]
         billed = server.billed

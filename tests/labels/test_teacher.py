@@ -31,8 +31,8 @@ def label(url: str, folder: Path, text: str, context: str | None = None, **more:
 
 
 def test_every_query_is_labelled_or_quarantined_with_its_cause_and_the_second_run_makes_no_call(tmp_path: Path) -> None:
-    with served(tmp_path, rule="teacher", faults=MISBEHAVES, stall_s=0.6) as server:
-        first = taught(server.url, tmp_path, timeout_s=0.4, attempts=8)
+    with served(tmp_path, rule="teacher", faults=MISBEHAVES, stall_s=2.5) as server:
+        first = taught(server.url, tmp_path, timeout_s=2.0, attempts=8)
         faults = Counter(line.get("fault") or line["outcome"] for line in server.lines)
         assert min(faults[name] for name in ("timeout", "broken", "429", "cut", "wrong")) > 0, faults
         met = pl.concat([first.labels["query_id"], first.quarantine["query_id"]]).sort().to_list()
@@ -43,7 +43,7 @@ def test_every_query_is_labelled_or_quarantined_with_its_cause_and_the_second_ru
         assert "I would rather not say." in first.quarantine["raw"].to_list()
         assert max(Counter(answered(server)).values()) == 1
         calls = len(server.lines)
-        again = taught(server.url, tmp_path, timeout_s=0.4, attempts=8)
+        again = taught(server.url, tmp_path, timeout_s=2.0, attempts=8)
         assert len(server.lines) == calls
         assert again.labels.equals(first.labels)
         assert again.quarantine.equals(first.quarantine)
