@@ -8,6 +8,7 @@ from dagster_project import profiles
 from dagster_project.jobs import JOBS
 from dagster_project.schedules import SCHEDULES
 from dagster_project.sensors import SENSORS
+from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
@@ -24,6 +25,7 @@ defs = dg.Definitions(
         "lake": Lake(root=str(profiles.home() / "lake")),
         "registry": Registry(url=profiles.registry_url()),
         "trainer": Trainer(**profile.trainer.model_dump()),
+        "teacher": ChatEndpoint(**profile.teacher.settings()),
     },
 )
 require_all_settings_taken()

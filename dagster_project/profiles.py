@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import dagster as dg
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+)
 from sqlalchemy import make_url
 
 from assets import config, keys
@@ -41,6 +49,42 @@ class TrainerSettings(_Section):
     """Processes that share the episodes of a probe or an evaluation; the episodes are the same for any number."""
 
 
+class EndpointSettings(_Section):
+    """A language model over HTTP, and what may be spent on it; the rest is in the resource's own defaults."""
+
+    base_url: str = ""
+    """Of an OpenAI-compatible server, up to and with the version; empty: there is none."""
+    model: str = ""
+    """The model's name at that server."""
+    api_key_variable: str = ""
+    """Environment variable that holds the key; empty: none is sent."""
+    concurrency: PositiveInt = 8
+    """Calls under way at once."""
+    timeout_s: PositiveFloat = 60.0
+    """Seconds that one attempt may take."""
+    temperature: float | None = 0.0
+    """How answers are drawn; leave it to the server with the run's configuration (`null`)."""
+    max_tokens: PositiveInt = 1024
+    """Bound of an answer."""
+    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the server calls that bound."""
+    usd_per_million_in: NonNegativeFloat = 0.0
+    """Price of a million prompt tokens."""
+    usd_per_million_out: NonNegativeFloat = 0.0
+    """Price of a million answer tokens."""
+    budget_calls: NonNegativeInt | None = None
+    """Most calls of one run."""
+    budget_tokens: NonNegativeInt | None = None
+    """Most tokens of one run."""
+    budget_usd: NonNegativeFloat | None = 10.0
+    """Most money of one run."""
+
+    def settings(self) -> dict[str, Any]:
+        """As the resource takes them: the key by its variable, which is read when a run starts."""
+        own = self.model_dump(exclude={"api_key_variable"})
+        return own | ({"api_key": dg.EnvVar(self.api_key_variable)} if self.api_key_variable else {})
+
+
 class Profile(_Section):
     """Which resources, which sizes."""
 
@@ -50,6 +94,8 @@ class Profile(_Section):
     """One line for the reader."""
     trainer: TrainerSettings = TrainerSettings()
     """How training modules are started."""
+    teacher: EndpointSettings = EndpointSettings()
+    """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
     stages: Mapping[str, Mapping[str, Any]] = {}
     """Settings of stages (`[queries.raw_queries]` in the file), by table name; the rest keeps its nano defaults."""
 

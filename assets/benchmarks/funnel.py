@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from assets.labels.quarantine import quarantine_in
 from resources.lake import Lake
 
 QUARANTINE, FILES, DROPPED = "queries/quarantine", "queries/files", "pool/dropped_by_layer"
@@ -85,7 +86,9 @@ def _labelled(lake: Lake) -> Layer:
     labels = rows_of(lake, "labels/query_labels")
     aside = _counts(lake.read("labels/irrelevance_set")["reason"])
     went_in = rows_of(lake, "pool/lexical_survivors")
-    return Layer("labelled, needs tools", "labels/query_labels", went_in, labels - sum(aside.values()), aside)
+    refused = _counts(quarantine_in(lake)["cause"])
+    kept = labels - sum(aside.values())
+    return Layer("labelled, needs tools", "labels/query_labels", went_in, kept, aside | refused)
 
 
 def _semantic(lake: Lake) -> Layer:

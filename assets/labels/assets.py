@@ -1,31 +1,43 @@
 """Labels: what each query asks for, how hard it is, and which queries no tool is for."""
 
+from typing import Literal
+
 import dagster as dg
 import polars as pl
 from pydantic import Field, PositiveInt
 
 from assets import keys
-from assets.config import StageConfig
+from assets.config import Share, StageConfig
 from assets.labels.agreement import Agreement, against_truth
 from assets.labels.annotator import Annotator
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
+from assets.labels.options import tree_of
+from assets.labels.quarantine import QUARANTINE, no_quarantine
 from assets.labels.rules import IRRELEVANT
-from assets.labels.table import intents_of, irrelevance_table, label_table
+from assets.labels.table import LabelTable, intents_of, irrelevance_table, label_table
+from assets.labels.taught import Taught, require_few_quarantined, taught_table
+from assets.labels.teacher import Teacher
 from assets.metadata import materialized
 from resources.embedder import Embedder
+from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 
 TRUTH, OCCURRENCES = "queries/planted_truth", "queries/occurrences"
 
 
 class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
-    """How sure a label must be."""
+    """Who labels, and how sure a label must be."""
 
+    annotator: Literal["embedded", "teacher"] = "embedded"
+    """`embedded` needs nothing; `teacher` asks the language model of the resource `teacher`."""
     abstain_below: float = Field(default=0.3, ge=0, le=1)
     """Confidence under which a query is labelled with the Other of its branch."""
     workers: PositiveInt = 2
-    """Processes side by side; the labels are the same for any number."""
+    """Processes of the embedded annotator side by side; the labels are the same for any number."""
+    most_quarantined: Share = 0.05
+    """Share of the queries that may have no label of the teacher (malformed answer, dead endpoint, spent budget) before
+    the stage fails; what has no answer is asked again the next time. Ours."""
 
 
 @dg.asset(
@@ -36,20 +48,25 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
     owners=["team:loopwright"],
     code_version="1",
 )
-def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, lake: Lake) -> dg.MaterializeResult:
+def query_labels(
+    context: dg.AssetExecutionContext, config: QueryLabelsConfig, lake: Lake, teacher: ChatEndpoint
+) -> dg.MaterializeResult:
     """Each query of the lexical pool with <primary, secondary, constraints> and a difficulty from -1 to 5."""
-    embedder = Embedder()
-    intents = intents_of(lake.read("taxonomy/intent_taxonomy"))
-    annotator = Annotator(intents, embedder.embed, embedder=embedder.version, abstain_below=config.abstain_below)
     pool = lake.read("pool/lexical_survivors", columns=["query_id"])
     queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "context"]).join(
         pool, on="query_id", how="semi"
     )
-    cache = LabelCache(lake, annotator.version)
-    labels, labelled_now = label_table(annotator, queries, context.log.info, cache=cache, workers=config.workers)
+    if config.annotator == "teacher":
+        taught = _taught(context, config, lake, teacher, queries)
+        require_few_quarantined(taught, config.most_quarantined)
+        labels, quarantine, made = taught.labels, taught.quarantine, taught.numbers
+    else:
+        labels, labelled_now = _embedded(context, config, lake, queries)
+        quarantine, made = no_quarantine(), {"labelled_now": labelled_now}
+    lake.write(QUARANTINE, quarantine)
     numbers: dict[str, float | int | str] = {
-        "annotator": annotator.version,
-        "labelled_now": labelled_now,
+        "annotator": str(labels["annotator"].first()),
+        **made,
         "leaves": labels["primary"].n_unique(),
         "irrelevant_share": _share(labels, pl.col("primary") == IRRELEVANT),
         "abstained_share": _share(labels, pl.col("primary").str.ends_with("other")),
@@ -61,7 +78,7 @@ def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, l
     if truth is not None:
         numbers |= {f"truth_{name}": value for name, value in truth.numbers.items()}
         figures["confusion"] = confusion_figure(truth.confused)
-    context.log.info("%d queries labelled by %s", len(labels), annotator.version)
+    context.log.info("%d queries labelled by %s, %d quarantined", len(labels), numbers["annotator"], len(quarantine))
     return materialized(lake, "labels/query_labels", labels, numbers=numbers, figures=figures)
 
 
@@ -79,6 +96,30 @@ def irrelevance_set(lake: Lake) -> dg.MaterializeResult:
     numbers = {"unexecutable": int((aside["difficulty"] == -1).sum()), "no_tool": int((aside["difficulty"] == 0).sum())}
     numbers |= dict(aside["reason"].value_counts().sort("reason").iter_rows())
     return materialized(lake, "labels/irrelevance_set", aside, numbers=numbers)
+
+
+def _embedded(
+    context: dg.AssetExecutionContext, config: QueryLabelsConfig, lake: Lake, queries: pl.DataFrame
+) -> LabelTable:
+    embedder = Embedder()
+    intents = intents_of(lake.read("taxonomy/intent_taxonomy"))
+    annotator = Annotator(intents, embedder.embed, embedder=embedder.version, abstain_below=config.abstain_below)
+    return label_table(
+        annotator, queries, context.log.info, cache=LabelCache(lake, annotator.version), workers=config.workers
+    )
+
+
+def _taught(
+    context: dg.AssetExecutionContext,
+    config: QueryLabelsConfig,
+    lake: Lake,
+    endpoint: ChatEndpoint,
+    queries: pl.DataFrame,
+) -> Taught:
+    """A run and its re-executions share one budget."""
+    client = endpoint.client(lake.folder("labels/teacher_answers"), purse=context.run.root_run_id or context.run_id)
+    tree = tree_of(lake.read("taxonomy/intent_taxonomy"))
+    return taught_table(Teacher(tree, client, abstain_below=config.abstain_below), queries, context.log.info)
 
 
 def _share(labels: pl.DataFrame, what: pl.Expr) -> float:

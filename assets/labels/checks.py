@@ -4,22 +4,25 @@ import dagster as dg
 import polars as pl
 
 from assets import keys
+from assets.labels.quarantine import quarantine_in
 from assets.labels.rules import IRRELEVANT
 from resources.lake import Lake
 
 
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
 def every_pool_query_is_labelled_once(lake: Lake) -> dg.AssetCheckResult:
-    """The labels are of exactly the queries of the lexical pool (conservation; no query in two leaves)."""
+    """Labelled and quarantined queries are exactly those of the lexical pool, each once (conservation)."""
     pool = lake.read("pool/lexical_survivors", columns=["query_id"])
     labelled = lake.read("labels/query_labels", columns=["query_id"])
-    numbers = {
-        "labelled": len(labelled),
-        "twice": len(labelled) - labelled["query_id"].n_unique(),
-        "missing": len(pool.join(labelled, on="query_id", how="anti")),
-        "strange": len(labelled.join(pool, on="query_id", how="anti")),
+    quarantined = quarantine_in(lake).select("query_id")
+    met = pl.concat([labelled, quarantined])
+    faults = {
+        "twice": len(met) - met["query_id"].n_unique(),
+        "missing": len(pool.join(met, on="query_id", how="anti")),
+        "strange": len(met.join(pool, on="query_id", how="anti")),
     }
-    return dg.AssetCheckResult(passed=not any(list(numbers.values())[1:]), metadata=numbers)
+    counts = {"labelled": len(labelled), "quarantined": len(quarantined)}
+    return dg.AssetCheckResult(passed=not any(faults.values()), metadata=counts | faults)
 
 
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)

@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from assets import keys
 from assets.config import Share, StageConfig
+from assets.labels.quarantine import quarantine_in
 from assets.labels.table import constraint_count
 from assets.metadata import materialized
 from assets.pool.epoch import Wanted
@@ -123,7 +124,8 @@ def semantic_survivors(
 ) -> dg.MaterializeResult:
     """Queries that tools are for, without paraphrases inside each <primary, secondary> bucket."""
     labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary", "difficulty"])
-    lake.write(DROPPED, set_aside(labels), "labels")
+    aside = set_aside(labels, quarantine_in(lake))
+    lake.write(DROPPED, aside, "labels")
     executable = labels.filter(pl.col("difficulty") > 0)
     queries = _with_texts(lake, "pool/lexical_survivors").join(executable, on="query_id")
     policy = Policy(config.keep_numbers, config.keep_names)
@@ -134,7 +136,7 @@ def semantic_survivors(
     store(lake, "semantic", layer.stored)
     lake.write(DROPPED, layer.dropped, "semantic")
     context.log.info("%d queries: %d kept, %d paraphrases", len(queries), len(layer.kept), len(layer.dropped))
-    numbers = {**layer.numbers, "set_aside": len(labels) - len(executable)}
+    numbers = {**layer.numbers, "set_aside": len(aside)}
     figures = {
         "leaves before and after": before_and_after_figure(queries["primary"], layer.kept["primary"]),
         "similarity of dropped": similarity_figure(layer.dropped, config.threshold),

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from assets.pool.survival import LABEL_QUARANTINED
 from assets.queries.normalise import fold
 from assets.queries.scrub import mask
 from resources.lake import Lake
@@ -78,7 +79,8 @@ def told(lake: Lake, steps: list[Step]) -> str:
         if step.rule is None:
             lines.append(f"  {step.layer:10} kept")
         elif step.survivor is None:
-            lines.append(f"  {step.layer:10} set aside: {step.rule.replace('_', ' ')}, no tool is for it")
+            why = "it could not be labelled" if step.rule == LABEL_QUARANTINED else "no tool is for it"
+            lines.append(f"  {step.layer:10} set aside: {step.rule.replace('_', ' ')}, {why}")
         else:
             near = f"similarity {step.similarity:.3f}"
             lines.append(f"  {step.layer:10} {step.rule.replace('_', ' ')} of the kept query ({near}):")

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 IRRELEVANT = "irrelevant"
 """Rule by which a query goes that no tool is for."""
+LABEL_QUARANTINED = "label_quarantined"
+"""Rule by which a query goes that has no label."""
 DROPPED_SCHEMA = {
     "query_id": pl.String,
     "layer": pl.String,
@@ -66,10 +68,16 @@ def dropped_rows(query_ids: Sequence[str], survival: Survival, *, layer: str, ru
     return pl.DataFrame(columns, schema=DROPPED_SCHEMA).sort("query_id")
 
 
-def set_aside(labels: pl.DataFrame) -> pl.DataFrame:
-    """Dropped rows for the queries that no tool is for: they leave the pool here and have no survivor."""
-    aside = labels.filter(pl.col("difficulty") <= 0).select("query_id").sort("query_id")
+def set_aside(labels: pl.DataFrame, quarantine: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Dropped rows for the queries that no tool is for or that have no label: they go here and have no survivor.
+
+    Args:
+        labels: query_id, difficulty.
+        quarantine: query_id of the queries that could not be labelled.
+    """
+    aside = labels.filter(pl.col("difficulty") <= 0).select("query_id", rule=pl.lit(IRRELEVANT))
+    if quarantine is not None:
+        aside = pl.concat([aside, quarantine.select("query_id", rule=pl.lit(LABEL_QUARANTINED))])
     nothing = pl.lit(None)
-    return aside.with_columns(
-        layer=pl.lit("labels"), rule=pl.lit(IRRELEVANT), survivor=nothing, similarity=nothing
-    ).cast(DROPPED_SCHEMA)  # type: ignore[arg-type]
+    rows = aside.with_columns(layer=pl.lit("labels"), survivor=nothing, similarity=nothing).sort("query_id")
+    return rows.select(*DROPPED_SCHEMA).cast(DROPPED_SCHEMA)  # type: ignore[arg-type]

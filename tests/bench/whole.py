@@ -37,13 +37,14 @@ def materialize(home: Path, table: str, settings: dict[str, Any]) -> None:
     import dagster as dg
 
     from dagster_project.definitions import defs
+    from resources.endpoints import ChatEndpoint
     from resources.lake import Lake
 
     key = dg.AssetKey(table.split("/"))
     assets: list[Any] = [a for a in defs.assets or [] if key in a.keys]  # type: ignore[union-attr]
     checks: list[Any] = [c for c in defs.asset_checks or [] if key in {spec.asset_key for spec in c.check_specs}]
     config = {"ops": {table.replace("/", "__"): {"config": settings}}} if settings else {}
-    resources = {"lake": Lake(root=str(home / "lake"))}
+    resources = {"lake": Lake(root=str(home / "lake")), "teacher": ChatEndpoint()}
     done = dg.materialize([*assets, *checks], resources=resources, run_config=config)
     failed = [e.check_name for e in done.get_asset_check_evaluations() if not e.passed]
     if failed:

@@ -17,6 +17,7 @@ from assets.pool import checks as pool_checks
 from assets.pool.preview import DROPPED, preview
 from assets.pool.story import find, story, told
 from assets.taxonomy.tree import load_taxonomy
+from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.pool.builders import queries
 
@@ -60,7 +61,9 @@ def filled(root: Path) -> Lake:
 
 def materialize(lake: Lake) -> dg.ExecuteInProcessResult:
     run_config = {"ops": {"pool__candidate_pool": {"config": {"size": 6}}}}
-    return dg.materialize([*ASSETS, *CHECKS], resources={"lake": lake}, run_config=run_config)
+    return dg.materialize(
+        [*ASSETS, *CHECKS], resources={"lake": lake, "teacher": ChatEndpoint()}, run_config=run_config
+    )
 
 
 class Factory(NamedTuple):
@@ -200,7 +203,7 @@ def test_with_the_planted_truth_the_labels_report_their_accuracy(lake: Lake) -> 
         {"raw_id": ids[:4], "leaf": [weather] * 4, "secondary": [None] * 4}, schema_overrides={"secondary": pl.String}
     )
     lake.write("queries/planted_truth", truth)
-    result = dg.materialize([labels.query_labels], resources={"lake": lake})
+    result = dg.materialize([labels.query_labels], resources={"lake": lake, "teacher": ChatEndpoint()})
     [event] = result.asset_materializations_for_node(labels.query_labels.node_def.name)
     assert event.metadata["truth_accuracy"].value == 1.0
 

@@ -1,0 +1,78 @@
+"""What the stand-in server says: an echo, or a teacher that goes by the words that a request shares with an option."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Messages = Sequence[Mapping[str, str]]
+ASIDE = {"cook": "cooking", "joke": "language", "alarm": "clock", "lights": "home"}
+UNREADABLE = "gibberish"
+"""A request with this word is never answered with JSON."""
+
+
+def answer_to(rule: str, messages: Messages, *, broken: bool, wrong: bool) -> str:
+    """The text of the answer."""
+    if rule == "echo":
+        said = json.dumps({"echo": messages[-1]["content"]}, ensure_ascii=False)
+    else:
+        said = _taught(messages, wrong=wrong)
+    return said[: len(said) // 2] if broken else said
+
+
+def request_in(messages: Messages) -> str:
+    """The request that a teacher is asked about."""
+    found = re.search(r'^The request: (".*")$', messages[1]["content"], re.MULTILINE)
+    assert found is not None, messages
+    return str(json.loads(found[1]))
+
+
+def options_in(messages: Messages) -> dict[str, str]:
+    """The options of a choice by id, with all that is said of each; none in a reading."""
+    options: dict[str, str] = {}
+    listed = messages[0]["content"].partition("The intents:\n")[2].partition("\n\nAnswer with")[0]
+    for line in listed.splitlines():
+        found = re.match(r"- ([\w.]+): (.*)", line)
+        name, text = (found[1], found[2]) if found else (list(options)[-1], line)
+        if not text.lstrip().startswith("but not"):
+            options[name] = f"{options.get(name, '')} {text}"
+    return options
+
+
+def _taught(messages: Messages, *, wrong: bool) -> str:
+    request = request_in(messages)
+    if UNREADABLE in request:
+        return "I would rather not say."
+    options = options_in(messages)
+    apart = re.search(r'^Not to be judged .*: (".*")$', messages[1]["content"], re.MULTILINE)
+    judged = request.replace(json.loads(apart[1]), "") if apart else request
+    answer = _choice(judged, options, wrong=wrong) if options else _reading(request)
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def _choice(request: str, options: Mapping[str, str], *, wrong: bool) -> dict[str, Any]:
+    ranked = sorted(options, key=lambda name: (-len(_words(request) & _words(options[name])), name))
+    child = "no_such_intent" if wrong else ranked[0]
+    return {"reason": "shared words", "child": child, "runner_up": ranked[1], "confidence": 0.9}
+
+
+def _reading(request: str) -> dict[str, Any]:
+    first, _, second = request.partition(" and the ")
+    aside = next((group for word, group in ASIDE.items() if word in request), "none")
+    day = {"text": "tomorrow", "value": "tomorrow"} if "tomorrow" in request else None
+    return {
+        "reason": f"asks about {first}", "aside": aside, "confidence": 0.8,
+        "second_intent": f"the {second}" if second else None,
+        "tools": 1, "depth": 1, "complexity": 0, "constraints": {"cities": _cities(request), "date": day},
+    }  # fmt: skip
+
+
+def _cities(request: str) -> list[dict[str, str]]:
+    """Every word with a capital, but the first unless it stands before Chinese."""
+    role = {"from": "origin", "to": "destination"}
+    found = re.findall(r"(?:(\w+) |^)([A-Z][a-z]+)(?= [^a-z]| |$)", request)
+    return [{"text": name, "city": name, "role": role.get(lead, "location")} for lead, name in found]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{3,}|[一-鿿]", text.casefold())) - {"the", "and", "for", "there", "from"}
