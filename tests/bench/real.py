@@ -121,13 +121,15 @@ def run(home: Path, log: Path, until: str | None) -> Any:
     from assets import keys
     from dagster_project import profiles
     from dagster_project.definitions import defs
+    from resources.endpoints import ChatEndpoint
     from resources.lake import Lake
     from resources.registry import Registry
     from resources.trainer import Trainer
 
     lake = Lake(root=str(home / "lake"))
     trainer = Trainer(**profiles.active().trainer.model_dump())
-    resources = {"lake": lake, "registry": Registry(url=f"sqlite:///{home}/registry.db"), "trainer": trainer}
+    registry = Registry(url=f"sqlite:///{home}/registry.db")
+    resources = {"lake": lake, "registry": registry, "trainer": trainer, "teacher": ChatEndpoint()}
     settings = {**SETTINGS, "queries/raw_queries": {"logs": str(log), "column": "text"}}
     for key in keys.PIPELINE:
         table = keys.table_of(key)
