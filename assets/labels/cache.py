@@ -1,10 +1,10 @@
-"""Labels that were paid for once: kept by text, context and annotator, part by part, so that a kill costs one part.
+"""Labels as they are made: kept by text, context and annotator, part by part, so that a kill costs one part.
 
-A new day labels its new texts only, a run that was killed goes on where it stopped, and going back to an earlier
-taxonomy finds the labels of then.
+A run that was killed goes on where it stopped. Once the book (`book.py`) holds the labels, the parts are cleared away.
 """
 
 import logging
+import shutil
 import uuid
 from pathlib import Path
 from typing import Final
@@ -41,3 +41,7 @@ class LabelCache:
         scratch = self.folder / f"{name}.tmp"
         labels.write_parquet(scratch, compression="zstd")
         replace_durably(scratch, self.folder / f"{name}.parquet")
+
+    def clear(self) -> None:
+        """Delete all parts: what they held is kept elsewhere."""
+        shutil.rmtree(self.folder)
