@@ -123,6 +123,7 @@ def _start(
     answered: list[LabelTable] = []
 
     def annotate(wanted: pl.DataFrame) -> pl.DataFrame:
+        """Labels of the rows in question, and a note of what they took."""
         answered.append(label_rows(texts.drop("key").join(wanted, on="query_id")))
         return answered[0].labels
 

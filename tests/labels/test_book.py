@@ -20,7 +20,7 @@ from assets.taxonomy.tree import Taxonomy, load_taxonomy
 from resources.lake import Lake
 from tests.taxonomy.builders import Counting, Edited, edits, migration, taxonomy, trees
 
-FEW = settings(max_examples=20, deadline=None)
+FEW = settings(max_examples=12, deadline=None)
 
 
 def asked(count: int, first: int = 0) -> pl.DataFrame:
@@ -178,7 +178,7 @@ Day(Path(sys.argv[1])).under(taxonomy({**SMALL, "b.z": ("7",)}), asked(40))
 """
 
 
-@pytest.mark.parametrize("writes", [0, 1, 2, 3])
+@pytest.mark.parametrize("writes", [0, 2])
 def test_killed_while_it_writes_the_book_holds_what_it_held_or_the_new_version_whole(
     tmp_path: Path, writes: int
 ) -> None:

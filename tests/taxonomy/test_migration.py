@@ -95,18 +95,24 @@ def test_an_entry_that_the_trees_contradict_is_refused_at_its_place(entry: Entry
                       taxonomy(BEFORE), taxonomy(BEFORE))  # fmt: skip
 
 
-AFTER = [
-    ("into children", {"a.x.m": ("1", "2"), "a.x.n": ("3", "4"), "a.y": BEFORE["a.y"], "a.z": BEFORE["a.z"]},
-     Entry(Said.SPLIT, ("a.x",), ("a.x.m", "a.x.n"))),
-    ("into siblings", {"a.m": ("1", "2"), "a.n": ("3", "4"), "a.y": BEFORE["a.y"], "a.z": BEFORE["a.z"]},
-     Entry(Said.SPLIT, ("a.x",), ("a.m", "a.n"))),
-    ("into a new leaf", {"a.x": BEFORE["a.x"], "a.both": ("5", "6", "7", "8")}, Entry(Said.MERGE, ("a.y", "a.z"), ("a.both",))),
-    ("into a leaf that grew", {"a.x": BEFORE["a.x"], "a.y": ("5", "6", "7", "8")}, Entry(Said.MERGE, ("a.y", "a.z"), ("a.y",))),
-    ("renamed and edited", {"a.x": BEFORE["a.x"], "a.y": BEFORE["a.y"], "a.w": ("7", "8", "9")}, Entry(Said.RENAME, ("a.z",), ("a.w",))),
-]  # fmt: skip
+X, Y, Z = BEFORE.items()
+BOTH = ("5", "6", "7", "8")
+AFTER = {
+    "into children": (
+        {"a.x.m": ("1", "2"), "a.x.n": ("3", "4")} | dict([Y, Z]),
+        Entry(Said.SPLIT, ("a.x",), ("a.x.m", "a.x.n")),
+    ),
+    "into siblings": (
+        {"a.m": ("1", "2"), "a.n": ("3", "4")} | dict([Y, Z]),
+        Entry(Said.SPLIT, ("a.x",), ("a.m", "a.n")),
+    ),
+    "into a new leaf": (dict([X]) | {"a.both": BOTH}, Entry(Said.MERGE, ("a.y", "a.z"), ("a.both",))),
+    "into a leaf that grew": (dict([X]) | {"a.y": BOTH}, Entry(Said.MERGE, ("a.y", "a.z"), ("a.y",))),
+    "renamed and edited": (dict([X, Y]) | {"a.w": ("7", "8", "9")}, Entry(Said.RENAME, ("a.z",), ("a.w",))),
+}
 
 
-@pytest.mark.parametrize(("after", "guess"), [case[1:] for case in AFTER], ids=[case[0] for case in AFTER])
+@pytest.mark.parametrize(("after", "guess"), AFTER.values(), ids=AFTER)
 def test_what_ids_and_meanings_cannot_tell_is_proposed_and_counts_once_confirmed(
     tmp_path: Path, after: dict[str, tuple[str, ...]], guess: Entry
 ) -> None:
