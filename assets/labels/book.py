@@ -10,7 +10,7 @@ different annotators do not mix.
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -21,7 +21,7 @@ from assets.taxonomy.stored import TREES
 from resources.lake import Lake, LakeError, content_hash
 
 LOG: Final = logging.getLogger(__name__)
-LEAVES, PAGES = "labels/book", "labels/pages"
+LEAVES, PAGES, ALIASES = "labels/book", "labels/pages", "labels/aliases"
 BOOKED: Final = {**LABEL_SCHEMA, "key": pl.String}
 """A label as it is kept: with the key of the text that it is of."""
 PAGE: Final = {"leaf": pl.String, "content": pl.String, "rows": pl.Int64, "number": pl.Int64}
@@ -128,6 +128,18 @@ class LabelBook:
         self.lake.write(TREES, tree, version)
         self.lake.write(PAGES, pl.DataFrame(rows, schema=PAGE, orient="row"), self._page(version))
         return Written(len(rows), new)
+
+    def aliases(self, version: str) -> dict[str, str | None]:
+        """What runner-ups of earlier trees are called under this version; None: the leaf is gone."""
+        if not self.lake.exists(ALIASES, self._page(version)):
+            return {}
+        return dict(self.lake.read(ALIASES, self._page(version)).iter_rows())
+
+    def alias(self, version: str, aliases: Mapping[str, str | None]) -> None:
+        """Keep what runner-ups of earlier trees are called under a version."""
+        rows = sorted(aliases.items())
+        schema = {"was": pl.String, "now": pl.String}
+        self.lake.write(ALIASES, pl.DataFrame(rows, schema=schema, orient="row"), self._page(version))
 
     def use(self, version: str) -> None:
         """Note a version as the one in force."""

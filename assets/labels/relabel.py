@@ -15,7 +15,7 @@ from assets.labels.table import LABEL_SCHEMA, LabelTable, keyed
 from assets.taxonomy.apply import apply_plan
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import Migration, entries_for
-from assets.taxonomy.plan import Plan, make_plan
+from assets.taxonomy.plan import Plan, aliases_after, make_plan
 from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 
 MOVED: Final = {"query_id": pl.String, "from": pl.String, "to": pl.String, "change": pl.String}
@@ -119,7 +119,9 @@ def _start(
     before = taxonomy_of(book.lake.read(TREES, earlier[-1]))
     rows = book.present(earlier[-1]).join(texts, on=["query_id", "key"], how="semi")
     entries = entries_for(migrations, earlier[-1], version)
-    plan = make_plan(diff(before, taxonomy_of(tree), entries), rows, near_below=near_below)
+    found, aliases = diff(before, taxonomy_of(tree), entries), book.aliases(earlier[-1])
+    plan = make_plan(found, rows, near_below=near_below, aliases=aliases)
+    book.alias(version, aliases_after(found, aliases))
     answered: list[LabelTable] = []
 
     def annotate(wanted: pl.DataFrame) -> pl.DataFrame:

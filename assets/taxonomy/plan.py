@@ -20,7 +20,9 @@ from assets.taxonomy.tree import Taxonomy
 
 NEAR_BELOW: Final = 0.5
 """Ours: confidence under which a row may as well belong to its runner-up."""
-LEAF_COLUMNS: Final = ("primary", "secondary", "runner_up")
+LEAF_COLUMNS: Final = ("primary", "secondary")
+"""Columns whose ids are rewritten. The runner-up is a hint and stays as the annotator said it, or one renamed leaf
+would change the rows of all that it is the runner-up of; `aliases` tells what it is called now."""
 
 
 class Partitions(NamedTuple):
@@ -71,18 +73,25 @@ class Plan:
         return _counts(self.moved, len(self.changes))
 
 
-def make_plan(found: Diff, labels: pl.DataFrame, *, near_below: float = NEAR_BELOW) -> Plan:
+def make_plan(
+    found: Diff,
+    labels: pl.DataFrame,
+    *,
+    near_below: float = NEAR_BELOW,
+    aliases: Mapping[str, str | None] = {},
+) -> Plan:
     """What must be done to the labels of the tree before so that they are labels of the tree after.
 
     Args:
         found: the changes, with what was confirmed.
         labels: query_id, primary, secondary, runner_up, confidence; of the tree before.
         near_below: confidence under which a row may as well belong to its runner-up or to a new leaf beside it.
+        aliases: what a runner-up of an earlier tree is called in the tree before; None: it is gone.
 
     Raises:
         ValueError: a label is no leaf of the tree before.
     """
-    rows = mapped(found, labels)
+    rows = mapped(found, labels, aliases)
     asked = questions(rows, found, near_below)
     return Plan(
         before=version_of(found.before),
@@ -91,12 +100,14 @@ def make_plan(found: Diff, labels: pl.DataFrame, *, near_below: float = NEAR_BEL
         follows=dict(found.follows),
         asked=asked,
         moved=_moved(rows, asked, found),
-        touched=_touched(rows, asked),
+        touched=_altered(rows, asked)
+        .select("query_id", primary="was_primary", secondary="was_secondary")
+        .sort("query_id"),
         partitions=_partitions(rows, asked, found.before, found.after),
     )
 
 
-def mapped(found: Diff, labels: pl.DataFrame) -> pl.DataFrame:
+def mapped(found: Diff, labels: pl.DataFrame, aliases: Mapping[str, str | None]) -> pl.DataFrame:
     """The labels with every leaf as it is called in the tree after (null: it does not go on), and as it `was_`.
 
     Raises:
@@ -112,12 +123,19 @@ def mapped(found: Diff, labels: pl.DataFrame) -> pl.DataFrame:
     return labels.select(
         "query_id",
         "confidence",
+        follow("runner_up", aliases_after(found, aliases)),
         *(follow(name, found.follows) for name in LEAF_COLUMNS),
         *(pl.col(name).alias(f"was_{name}") for name in LEAF_COLUMNS),
     )
 
 
-def follow(name: str, follows: Mapping[str, str]) -> pl.Expr:
+def aliases_after(found: Diff, aliases: Mapping[str, str | None]) -> dict[str, str | None]:
+    """What every leaf of the tree before, and of trees before that, is called in the tree after; None: it is gone."""
+    older = {old: found.follows.get(name) if name else None for old, name in aliases.items()}
+    return older | {leaf.id: found.follows.get(leaf.id) for leaf in found.before.leaves}
+
+
+def follow(name: str, follows: Mapping[str, str] | Mapping[str, str | None]) -> pl.Expr:
     """A column of leaves as they are called after; null where a leaf does not go on."""
     known = {**follows, IRRELEVANT: IRRELEVANT}
     return pl.col(name).replace_strict(known, default=None, return_dtype=pl.String)
@@ -147,12 +165,6 @@ def _altered(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """Rows of which anything changes or may."""
     same = [pl.col(name).eq_missing(pl.col(f"was_{name}")) for name in LEAF_COLUMNS]
     return rows.filter(~pl.all_horizontal(same) | pl.col("query_id").is_in(asked["query_id"].implode()))
-
-
-def _touched(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    same = [pl.col(name).eq_missing(pl.col(f"was_{name}")) for name in ("primary", "secondary")]
-    found = rows.filter(~pl.all_horizontal(same) | pl.col("query_id").is_in(asked["query_id"].implode()))
-    return found.select("query_id", primary="was_primary", secondary="was_secondary").sort("query_id")
 
 
 def _partitions(rows: pl.DataFrame, asked: pl.DataFrame, before: Taxonomy, after: Taxonomy) -> Partitions:

@@ -1,6 +1,7 @@
 """`loopwright taxonomy`: what a change of the tree does and costs, before anything runs; and doing it."""
 
 import json
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import polars as pl
@@ -19,14 +20,14 @@ from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 from assets.taxonomy.tree import Taxonomy
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
-from dagster_project.commands.materialize import materialize
+from dagster_project.commands.materialize import make
 from dagster_project.commands.trees import configured_bound, configured_folder, migrations_of, tree_named
 from resources.lake import Lake
 from resources.registry import Registry
 
 app = typer.Typer(help="Change the tree: what it does, what it costs, and doing it.", no_args_is_help=True)
 LABELS = "labels/query_labels"
-SELECTION = "taxonomy/intent_taxonomy or labels/query_labels or labels/irrelevance_set"
+SELECTION = 'key:"taxonomy/intent_taxonomy" or key:"labels/query_labels" or key:"labels/irrelevance_set"'
 TREE = "A folder, a git revision of one (REV:path), or a version of the book"
 Before = Annotated[str, typer.Argument(help=f"{TREE}; empty: the tree that the labels are of.")]
 After = Annotated[str, typer.Argument(help=f"{TREE}; empty: the folder that the profile names.")]
@@ -72,16 +73,20 @@ def show_plan(
 
 @app.command("apply")
 def apply(
-    approve_only: Annotated[bool, typer.Option(help="Write the approval; a later step labels.")] = False,
+    after: Annotated[str, typer.Argument(help="A folder; empty: the one that the profile names.")] = "",
+    approve_only: Annotated[
+        bool, typer.Option("--approve-only", help="Write the approval; a later step labels.")
+    ] = False,
 ) -> None:
     """Approve the plan from the labels' tree to the folder's, and label by it here and now."""
     with clear_errors():
         lake = _lake()
-        _, plan = _plan(lake, "", "")
+        _, plan = _plan(lake, "", after)
         given = approve(lake, plan)
         say(f"plan {given.plan} approved: {given.calls:,} calls, from tree {given.before} to {given.after}")
     if not approve_only:
-        materialize(SELECTION)
+        folder = {"folder": str(Path(after).expanduser().absolute())} if after else {}
+        make(SELECTION, settings={"taxonomy/intent_taxonomy": folder})
 
 
 @app.command("versions")
@@ -140,20 +145,25 @@ def _between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
 def _plan(lake: Lake, before: str, after: str) -> _Planned:
     labels = lake.read(LABELS)
     old = tree_named(lake, before) if before else _in_force(lake, labels)
-    new = tree_named(lake, after or str(configured_folder()))
-    return _Planned(labels, make_plan(_between(old, new, after), labels, near_below=configured_bound()))
+    found = _between(old, tree_named(lake, after or str(configured_folder())), after)
+    aliases = _book_of(lake, labels).aliases(version_of(old))
+    return _Planned(labels, make_plan(found, labels, near_below=configured_bound(), aliases=aliases))
+
+
+def _book_of(lake: Lake, labels: pl.DataFrame) -> LabelBook:
+    """The book of the annotator of the current labels."""
+    return LabelBook(lake, str(labels["annotator"].first()) if len(labels) else "nobody")
 
 
 def _in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
     """The tree that the current labels are of."""
-    annotator = labels["annotator"].first() if len(labels) else None
-    known = LabelBook(lake, str(annotator)).versions() if annotator else []
+    known = _book_of(lake, labels).versions()
     return taxonomy_of(lake.read(TREES, known[-1]) if known else lake.read("taxonomy/intent_taxonomy"))
 
 
 def _rates(lake: Lake) -> Rates:
     """As measured by the last run of the annotator of the labels; the embedded annotator's defaults before any."""
-    kind = LabelBook(lake, str(lake.read(LABELS, columns=["annotator"])["annotator"].first())).annotator
+    kind = _book_of(lake, lake.read(LABELS, columns=["annotator"])).annotator
     return rates_of(lake.read(RATES, kind)) if lake.exists(RATES, kind) else Rates()
 
 

@@ -66,7 +66,7 @@ def test_afterwards_every_label_is_a_leaf_of_the_tree_after(case: Case) -> None:
     for pick in range(3):
         after, _ = case.applied(pick)
         assert after["query_id"].equals(case.labels["query_id"])
-        for name in ("primary", "secondary", "runner_up"):
+        for name in ("primary", "secondary"):
             assert set(after[name].drop_nulls()) <= known
         assert after["primary"].null_count() == 0
         assert after.filter(pl.col("primary") == pl.col("secondary")).is_empty()
