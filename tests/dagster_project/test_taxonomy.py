@@ -7,15 +7,24 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 from assets.labels import checks as label_checks
 from assets.labels.assets import irrelevance_set, query_labels
 from assets.taxonomy.approval import approved
 from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
+from dagster_project.commands import app
 from resources.lake import Lake
 from tests.dagster_project.test_commands import loopwright
 from tests.labels.test_table import queries
 from tests.taxonomy.folders import INTO, WEATHER, copied, with_weather_renamed, with_weather_split
+
+
+def typed(*arguments: str, home: Path) -> Result:
+    """The command in this process, on a state folder of its own."""
+    return CliRunner().invoke(app, ["taxonomy", *arguments], env={"LOOPWRIGHT_HOME": str(home)})
+
 
 CHECKS = [value for value in vars(label_checks).values() if isinstance(value, dg.AssetChecksDefinition)]
 
@@ -47,15 +56,15 @@ def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_c
     tree = with_weather_split(copied(home / "after"))
     old = lake.read("labels/query_labels")
     carrying = old.filter((pl.col("primary") == WEATHER) | (pl.col("secondary") == WEATHER))
-    drafted = loopwright("taxonomy", "diff", str(before), str(tree), "--write", home=home)
+    drafted = typed("diff", str(before), str(tree), "--write", home=home)
     assert f"not confirmed as split {WEATHER}" in drafted.stdout, drafted.stderr
     file = tree / "migrations" / "0001.yaml"
     file.write_text(file.read_text().replace("confirmed: false", "confirmed: true"))
-    told = loopwright("taxonomy", "plan", "", str(tree), "--json", home=home)
+    told = typed("plan", "", str(tree), "--json", home=home)
     plan = json.loads(told.stdout)
     assert plan["price"]["calls"] == len(carrying) > 0
     assert [change["kind"] for change in plan["changes"]] == ["split"]
-    given = loopwright("taxonomy", "apply", str(tree), "--approve-only", home=home)
+    given = typed("apply", str(tree), "--approve-only", home=home)
     assert f"plan {plan['plan']} approved: {len(carrying)} calls" in given.stdout, given.stderr
     agreed = approved(lake)
     assert agreed is not None
@@ -71,6 +80,7 @@ def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_c
     assert lake.read("labels/query_labels").equals(old)
 
 
+@pytest.mark.slow
 def test_a_rename_applied_from_the_command_line_asks_nothing_and_both_versions_stay(home: Path) -> None:
     tree = with_weather_renamed(copied(home / "after"))
     done = loopwright("taxonomy", "apply", str(tree), home=home)
@@ -79,10 +89,10 @@ def test_a_rename_applied_from_the_command_line_asks_nothing_and_both_versions_s
     assert "made labels/query_labels" in done.stdout
     labels = Lake(root=str(home / "lake")).read("labels/query_labels")
     count = labels["primary"].str.ends_with("weather_now").sum()
-    versions = [line.split()[0] for line in loopwright("taxonomy", "versions", home=home).stdout.splitlines()]
+    versions = [line.split()[0] for line in typed("versions", home=home).stdout.splitlines()]
     assert len(versions) == 2
     for version, leaf in zip(versions, (WEATHER, WEATHER.replace("realtime_weather", "weather_now")), strict=True):
-        shown = loopwright("taxonomy", "show", version[:6], leaf, home=home)
+        shown = typed("show", version[:6], leaf, home=home)
         assert f"{count} labels" in shown.stdout.splitlines()[0], shown.stderr
 
 
@@ -92,13 +102,13 @@ def test_a_tree_is_named_by_folder_revision_or_version_and_anything_else_is_one_
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
         subprocess.run([*git, *command], check=True)
     with_weather_renamed(tree)
-    done = loopwright("taxonomy", "diff", f"HEAD:{tree}", str(tree), home=tmp_path)
+    done = typed("diff", f"HEAD:{tree}", str(tree), home=tmp_path)
     assert done.stdout.startswith(f"rename {WEATHER} -> dynamic_information.weather_now"), done.stderr
-    done = loopwright("taxonomy", "diff", "nowhere", str(tree), home=tmp_path)
-    assert done.returncode == 2
+    done = typed("diff", "nowhere", str(tree), home=tmp_path)
+    assert done.exit_code == 2
     assert "'nowhere' is no tree: name a folder, a git revision of one" in done.stderr
     (tree / "migrations").mkdir()
     (tree / "migrations" / "0001.yaml").write_text("from: a\nto: b\nchanges: []\n")
-    done = loopwright("taxonomy", "diff", str(tree), str(tree), home=tmp_path)
-    assert done.returncode == 2
+    done = typed("diff", str(tree), str(tree), home=tmp_path)
+    assert done.exit_code == 2
     assert "0001.yaml:3: changes: must be a list with at least one item" in done.stderr

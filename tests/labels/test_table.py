@@ -75,12 +75,17 @@ class Killed(Annotator):
         self.__dict__ |= whole.__dict__
         self.left = parts
 
-    def annotate(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[Label]:
+    def annotate(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        among: Sequence[Sequence[str]] | None = None,
+    ) -> list[Label]:
         """Labels, until the parts are used up."""
         self.left -= 1
         if self.left < 0:
             raise KeyboardInterrupt
-        return super().annotate(texts, contexts)
+        return super().annotate(texts, contexts, among)
 
 
 def test_a_run_that_was_stopped_goes_on_with_the_next_part(tmp_path: Path) -> None:
