@@ -19,6 +19,7 @@ from assets.labels.table import intents_of, irrelevance_table, label_table
 from assets.metadata import materialized
 from assets.taxonomy.bill import ENOUGH, RATES, Rates
 from assets.taxonomy.migration import stored_migrations
+from assets.taxonomy.plan import NEAR_BELOW
 from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
 from resources.embedder import Embedder
 from resources.lake import Lake
@@ -31,7 +32,7 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
 
     abstain_below: float = Field(default=0.3, ge=0, le=1)
     """Confidence under which a query is labelled with the Other of its branch."""
-    near_below: float = Field(default=0.5, ge=0, le=1)
+    near_below: float = Field(default=NEAR_BELOW, ge=0, le=1)
     """Confidence under which a query is asked about again when a leaf beside its own is new, or its runner-up is
     another one. Ours."""
     workers: PositiveInt = 2

@@ -111,3 +111,16 @@ def test_another_annotator_does_not_read_these_labels(tmp_path: Path) -> None:
     label_table(annotator(), queries(5), silent, cache=LabelCache(tmp_path, annotator().version))
     other = LabelCache(tmp_path, "embedded-of-another-tree")
     assert label_table(annotator(), queries(5), silent, cache=other).labelled_now == 5
+
+
+def test_a_request_with_other_leaves_allowed_is_another_request_and_is_kept_too(tmp_path: Path) -> None:
+    cache = LabelCache(tmp_path, annotator().version)
+    label_table(annotator(), queries(5), silent, cache=cache)
+    allowed = ["discovery.area_summaries", "discovery.other"]
+    few = queries(5).with_columns(among=pl.Series([allowed] * 5))
+    first = label_table(annotator(), few, silent, cache=cache)
+    assert first.labelled_now == 5
+    assert set(first.labels["primary"]) <= set(allowed)
+    assert label_table(annotator(), few, silent, cache=cache).labelled_now == 0
+    cache.clear()
+    assert label_table(annotator(), few, silent).labels.equals(first.labels)
