@@ -116,7 +116,7 @@ class Lake(dg.ConfigurableResource):
         """
         path = self._present(table, partition)
         try:
-            return _content_hash(pl.scan_parquet(path, hive_partitioning=False))
+            return content_hash(pl.scan_parquet(path, hive_partitioning=False))
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
             raise _torn(table, partition, path) from error
 
@@ -144,7 +144,8 @@ def is_disk_full(error: BaseException) -> bool:
     return int(inside[1]) in DISK_FULL if inside else bool(re.search(r"\d+ requested and \d+ written", str(error)))
 
 
-def _content_hash(rows: pl.LazyFrame) -> str:
+def content_hash(rows: pl.LazyFrame) -> str:
+    """The version that a table of these rows has; see `Lake.version`."""
     schema = rows.collect_schema()
     columns = sorted(schema.names())
     if not columns:

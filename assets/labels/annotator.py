@@ -86,7 +86,8 @@ class Annotator:
         self.classes = (*(intent.leaf for intent in ordered), IRRELEVANT)
         self.number = {leaf: i for i, leaf in enumerate(self.classes)}
         self.others = frozenset(intent.leaf for intent in intents if intent.leaf.rpartition(".")[2] == "other")
-        self.version = _version(ordered, embedder, abstain_below)
+        self.kind = _kind(embedder, abstain_below)
+        self.version = f"{self.kind}-{_digest(ordered)}"
         self._intents = ordered
         self._is_fitted = False
 
@@ -97,17 +98,35 @@ class Annotator:
             self._is_fitted = True
         return self
 
-    def annotate(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[Label]:
+    def annotate(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        among: Sequence[Sequence[str]] | None = None,
+    ) -> list[Label]:
         """One label per text.
 
         Args:
             texts: requests, in any language.
             contexts: for each, the turn before it where the request does not stand alone.
+            among: for each, the leaves that may be its first; all of them where not given. The best of them by
+                probability, the one that a rule names, or below the bound an Other that is among them.
+
+        Raises:
+            ValueError: no leaf is allowed, or one that the taxonomy does not have.
         """
         self.fitted()
         before = contexts if contexts is not None else [None] * len(texts)
-        parts = (self._annotate(texts[i : i + _CHUNK], before[i : i + _CHUNK]) for i in range(0, len(texts), _CHUNK))
-        return list(chain.from_iterable(parts))
+        allowed = among if among is not None else [()] * len(texts)
+        if among is not None:
+            self._check_allowed(allowed)
+        chunks = (slice(i, i + _CHUNK) for i in range(0, len(texts), _CHUNK))
+        return list(chain.from_iterable(self._annotate(texts[c], before[c], allowed[c]) for c in chunks))
+
+    def _check_allowed(self, among: Sequence[Sequence[str]]) -> None:
+        if not all(among) or not {leaf for leaves in among for leaf in leaves} <= {*self.classes, *self.others}:
+            strange = sorted({leaf for leaves in among for leaf in leaves} - {*self.classes, *self.others})
+            raise ValueError(f"each text needs leaves of the taxonomy to choose among; not one of its: {strange}")
 
     def _fit(self, intents: Sequence[Intent]) -> None:
         examples = [(text, intent.leaf) for intent in intents for text in (*intent.examples, *intent.phrases)]
@@ -148,20 +167,33 @@ class Annotator:
             facts_QF[row, [len(names) + number for number in one.spoken]] = _SCALE_OF_FEATURE
         return np.hstack([_SCALE_OF_VECTOR * vectors_QD.astype(np.float64), facts_QF]), vectors_QD
 
-    def _annotate(self, texts: Sequence[str], contexts: Sequence[str | None]) -> list[Label]:
+    def _annotate(
+        self, texts: Sequence[str], contexts: Sequence[str | None], among: Sequence[Sequence[str]]
+    ) -> list[Label]:
         seen = [self._see(text, context) for text, context in zip(texts, contexts, strict=True)]
         features_QF, vectors_QD = self._features(seen)
         probability_QL = self.model.probabilities(features_QF)
         chosen_Q, spoken_Q = _chosen(probability_QL, seen)
+        for row in (row for row, leaves in enumerate(among) if leaves):
+            chosen_Q[row], spoken_Q[row] = self._chosen_among(among[row], probability_QL[row], seen[row].spoken)
         sure_Q = self.calibration.confidence(probability_QL[np.arange(len(seen)), chosen_Q], spoken_Q)
         aside_Q = (vectors_QD @ self.aside_ND.T).argmax(axis=1)
         made = []
         for row, one in enumerate(seen):
             answer = _Answer(int(chosen_Q[row]), bool(spoken_Q[row]), round(float(sure_Q[row]), 3), probability_QL[row])
-            made.append(self._label(one, answer, self.aside_names[aside_Q[row]]))
+            made.append(self._label(one, answer, self.aside_names[aside_Q[row]], among[row]))
         return made
 
-    def _label(self, one: "_Seen", answer: "_Answer", aside: str) -> Label:
+    def _chosen_among(self, leaves: Sequence[str], probability_L: Matrix, spoken: Sequence[int]) -> tuple[int, bool]:
+        """The class of a request that may only be one of some leaves, and whether a rule decided it."""
+        allowed = sorted(self.number[leaf] for leaf in leaves if leaf in self.number)
+        named = next((number for number in spoken if number in allowed), None)
+        if named is not None:
+            return named, True
+        choice = allowed or list(range(len(self.classes) - 1))  # only Others are: the leaf that it is most like
+        return choice[int(probability_L[choice].argmax())], False
+
+    def _label(self, one: "_Seen", answer: "_Answer", aside: str, among: Sequence[str]) -> Label:
         primary = self.classes[answer.chosen]
         runner_up = self.classes[answer.second]
         if primary == IRRELEVANT:
@@ -169,22 +201,26 @@ class Annotator:
             axes = json.dumps({"group": aside, "reason": group.reason}, ensure_ascii=False)
             return Label(primary, None, runner_up, answer.confidence, group.difficulty, axes, one.constraints)
         secondary = next((self.classes[i] for i in one.spoken if i != answer.chosen), None) if answer.by_rule else None
-        if answer.confidence < self.abstain_below and not answer.by_rule:
-            primary, secondary, runner_up = self._other(answer.probability_L), None, primary
+        others = self.others.intersection(among) if among else self.others
+        unsure = answer.confidence < self.abstain_below and not answer.by_rule
+        if (unsure and others) or (among and primary not in among):
+            primary, secondary, runner_up = self._other(answer.probability_L, others), None, primary
         made = axes_of(primary, secondary, one.constraints.count)
         axes = json.dumps(made._asdict())
         return Label(primary, secondary, runner_up, answer.confidence, made.difficulty, axes, one.constraints)
 
-    def _other(self, probability_L: Matrix) -> str:
-        """The Other of the deepest node that holds most of the probability; that of the whole tree if none does."""
+    def _other(self, probability_L: Matrix, others: frozenset[str]) -> str:
+        """Of these, the Other of the deepest node that holds most of the probability; the uppermost if none does."""
         mass: dict[str, float] = {}
         for leaf, share in zip(self.classes, probability_L, strict=True):
             parts = leaf.split(".")
             for depth in range(1, len(parts)):
                 node = ".".join(parts[:depth])
                 mass[node] = mass.get(node, 0.0) + float(share)
-        likely = [node for node, share in mass.items() if share > 0.5 and f"{node}.other" in self.others]
-        return f"{max(likely, key=lambda node: node.count('.'))}.other" if likely else "other"
+        likely = [node for node, share in mass.items() if share > 0.5 and f"{node}.other" in others]
+        if likely:
+            return f"{max(likely, key=lambda node: node.count('.'))}.other"
+        return min(others or {"other"}, key=lambda leaf: (leaf.count("."), leaf))
 
 
 class _Seen(NamedTuple):
@@ -238,11 +274,16 @@ def _chosen(probability_QL: Matrix, seen: Sequence[_Seen]) -> tuple[NDArray[np.i
     return chosen_Q, spoken_Q
 
 
-def _version(intents: Sequence[Intent], embedder: str, abstain_below: float) -> str:
+def _kind(embedder: str, abstain_below: float) -> str:
+    """Everything that decides a label but the taxonomy."""
     tables = [read_yaml(f"{name}.yaml") for name in ("lexicon", "rules", "irrelevance", "difficulty", "place_names")]
     code = code_of(__name__, ("assets", "environments"))
-    content = json.dumps([intents, tables, embedder, abstain_below, code], sort_keys=True, ensure_ascii=False)
-    return f"embedded-2-{hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
+    return f"embedded-3-{_digest([tables, embedder, abstain_below, code])}"
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 @cache

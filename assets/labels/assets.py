@@ -1,6 +1,8 @@
 """Labels: what each query asks for, how hard it is, and which queries no tool is for."""
 
-from typing import Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, NamedTuple
 
 import dagster as dg
 import polars as pl
@@ -10,15 +12,21 @@ from assets import keys
 from assets.config import Share, StageConfig
 from assets.labels.agreement import Agreement, against_truth
 from assets.labels.annotator import Annotator
+from assets.labels.book import LabelBook
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
 from assets.labels.options import tree_of
 from assets.labels.quarantine import QUARANTINE, no_quarantine
+from assets.labels.relabel import LabelRows, labels_under, moved_note
 from assets.labels.rules import IRRELEVANT
-from assets.labels.table import LabelTable, intents_of, irrelevance_table, label_table
-from assets.labels.taught import Taught, require_few_quarantined, taught_table
+from assets.labels.table import intents_of, irrelevance_table, label_table
+from assets.labels.taught import TaughtRows, require_few_quarantined
 from assets.labels.teacher import Teacher
 from assets.metadata import materialized
+from assets.taxonomy.bill import ENOUGH, RATES, Rates
+from assets.taxonomy.migration import stored_migrations
+from assets.taxonomy.plan import NEAR_BELOW
+from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
 from resources.embedder import Embedder
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
@@ -33,6 +41,9 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
     """`embedded` needs nothing; `teacher` asks the language model of the resource `teacher`."""
     abstain_below: float = Field(default=0.3, ge=0, le=1)
     """Confidence under which a query is labelled with the Other of its branch."""
+    near_below: float = Field(default=NEAR_BELOW, ge=0, le=1)
+    """Confidence under which a query is asked about again when a leaf beside its own is new, or its runner-up is
+    another one. Ours."""
     workers: PositiveInt = 2
     """Processes of the embedded annotator side by side; the labels are the same for any number."""
     most_quarantined: Share = 0.05
@@ -46,40 +57,38 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
     group_name="labels",
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
 )
 def query_labels(
     context: dg.AssetExecutionContext, config: QueryLabelsConfig, lake: Lake, teacher: ChatEndpoint
 ) -> dg.MaterializeResult:
     """Each query of the lexical pool with <primary, secondary, constraints> and a difficulty from -1 to 5."""
-    pool = lake.read("pool/lexical_survivors", columns=["query_id"])
-    queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "context"]).join(
-        pool, on="query_id", how="semi"
+    tree = lake.read("taxonomy/intent_taxonomy")
+    asker = (_taught if config.annotator == "teacher" else _embedded)(context, config, lake, teacher, tree)
+    book = LabelBook(lake, asker.kind)
+    done = labels_under(
+        tree, pool_queries(lake), book, asker.rows, migrations=stored_migrations(lake), near_below=config.near_below
     )
-    if config.annotator == "teacher":
-        taught = _taught(context, config, lake, teacher, queries)
-        require_few_quarantined(taught, config.most_quarantined)
-        labels, quarantine, made = taught.labels, taught.quarantine, taught.numbers
-    else:
-        labels, labelled_now = _embedded(context, config, lake, queries)
-        quarantine, made = no_quarantine(), {"labelled_now": labelled_now}
+    quarantine, spent = asker.settle(done.labels)
     lake.write(QUARANTINE, quarantine)
+    lake.write(CHANGES, done.moved)
+    if done.labelled_now >= ENOUGH:
+        lake.write(RATES, Rates(done.seconds / done.labelled_now).frame(), book.annotator)
     numbers: dict[str, float | int | str] = {
-        "annotator": str(labels["annotator"].first()),
-        **made,
-        "leaves": labels["primary"].n_unique(),
-        "irrelevant_share": _share(labels, pl.col("primary") == IRRELEVANT),
-        "abstained_share": _share(labels, pl.col("primary").str.ends_with("other")),
-        "with_second_intent": _share(labels, pl.col("secondary").is_not_null()),
-        "mean_confidence": _share(labels, pl.col("confidence")),
-    }
-    figures = {"difficulty": difficulty_figure(labels), "leaves": leaves_figure(labels)}
-    truth = _against_planted_truth(lake, labels)
+        "annotator": asker.kind, "tree": version_of(taxonomy_of(tree)), "way": done.way, "calls": done.calls,
+        "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
+    }  # fmt: skip
+    figures = {"difficulty": difficulty_figure(done.labels), "leaves": leaves_figure(done.labels)}
+    truth = _against_planted_truth(lake, done.labels)
     if truth is not None:
         numbers |= {f"truth_{name}": value for name, value in truth.numbers.items()}
         figures["confusion"] = confusion_figure(truth.confused)
-    context.log.info("%d queries labelled by %s, %d quarantined", len(labels), numbers["annotator"], len(quarantine))
-    return materialized(lake, "labels/query_labels", labels, numbers=numbers, figures=figures)
+    context.log.info(
+        "%d queries, %d asked about by %s, %d quarantined: %s",
+        len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
+    )  # fmt: skip
+    note = moved_note(done.moved) if done.plan else None
+    return materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
 
 
 @dg.asset(
@@ -98,15 +107,33 @@ def irrelevance_set(lake: Lake) -> dg.MaterializeResult:
     return materialized(lake, "labels/irrelevance_set", aside, numbers=numbers)
 
 
+class _Asker(NamedTuple):
+    """Who labels rows."""
+
+    kind: str
+    """Everything that decides a label but the tree."""
+    rows: LabelRows
+    settle: Callable[[pl.DataFrame], tuple[pl.DataFrame, dict[str, float | int]]]
+    """Takes the labels when all are there; gives the quarantine, and what it cost."""
+
+
 def _embedded(
-    context: dg.AssetExecutionContext, config: QueryLabelsConfig, lake: Lake, queries: pl.DataFrame
-) -> LabelTable:
-    embedder = Embedder()
-    intents = intents_of(lake.read("taxonomy/intent_taxonomy"))
-    annotator = Annotator(intents, embedder.embed, embedder=embedder.version, abstain_below=config.abstain_below)
-    return label_table(
-        annotator, queries, context.log.info, cache=LabelCache(lake, annotator.version), workers=config.workers
-    )
+    context: dg.AssetExecutionContext,
+    config: QueryLabelsConfig,
+    lake: Lake,
+    _endpoint: ChatEndpoint,
+    tree: pl.DataFrame,
+) -> _Asker:
+    annotator = embedded(tree, config.abstain_below)
+    cache = LabelCache(lake, annotator.version)
+
+    def settle(_labels: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, float | int]]:
+        """The book holds them now."""
+        cache.clear()
+        return no_quarantine(), {}
+
+    rows = partial(label_table, annotator, say=context.log.info, cache=cache, workers=config.workers)
+    return _Asker(annotator.kind, rows, settle)
 
 
 def _taught(
@@ -114,16 +141,44 @@ def _taught(
     config: QueryLabelsConfig,
     lake: Lake,
     endpoint: ChatEndpoint,
-    queries: pl.DataFrame,
-) -> Taught:
+    tree: pl.DataFrame,
+) -> _Asker:
     """A run and its re-executions share one budget."""
     client = endpoint.client(lake.folder("labels/teacher_answers"), purse=context.run.root_run_id or context.run_id)
-    tree = tree_of(lake.read("taxonomy/intent_taxonomy"))
-    return taught_table(Teacher(tree, client, abstain_below=config.abstain_below), queries, context.log.info)
+    teacher = Teacher(tree_of(tree), client, abstain_below=config.abstain_below)
+    rows = TaughtRows(teacher, context.log.info)
+
+    def settle(labels: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, float | int]]:
+        """What has no label, if it is little."""
+        taught = rows.outcome(labels)
+        require_few_quarantined(taught, config.most_quarantined)
+        return taught.quarantine, taught.numbers
+
+    return _Asker(teacher.kind, rows, settle)
 
 
-def _share(labels: pl.DataFrame, what: pl.Expr) -> float:
-    return float(labels.select(what.mean()).item() or 0.0)
+def embedded(tree: pl.DataFrame, abstain_below: float) -> Annotator:
+    """The embedded annotator on a taxonomy's table."""
+    embedder = Embedder()
+    return Annotator(intents_of(tree), embedder.embed, embedder=embedder.version, abstain_below=abstain_below)
+
+
+def pool_queries(lake: Lake) -> pl.DataFrame:
+    """What is labelled: query_id, text and context of the lexical pool."""
+    pool = lake.read("pool/lexical_survivors", columns=["query_id"])
+    texts = lake.read("queries/distinct_queries", columns=["query_id", "text", "context"])
+    return texts.join(pool, on="query_id", how="semi")
+
+
+def _shares(labels: pl.DataFrame) -> dict[str, float]:
+    means = {
+        "irrelevant_share": pl.col("primary") == IRRELEVANT,
+        "abstained_share": pl.col("primary").str.ends_with("other"),
+        "with_second_intent": pl.col("secondary").is_not_null(),
+        "mean_confidence": pl.col("confidence"),
+    }
+    found = {name: labels.select(what.mean()).item() for name, what in means.items()}
+    return {"leaves": labels["primary"].n_unique()} | {name: float(value or 0.0) for name, value in found.items()}
 
 
 def _against_planted_truth(lake: Lake, labels: pl.DataFrame) -> Agreement | None:

@@ -1,11 +1,11 @@
-"""Labels that were paid for once: kept by text, context and annotator, part by part, so that a kill costs one part.
+"""Labels as they are made: kept by text, context and annotator, part by part, so that a kill costs one part.
 
-A new day labels its new texts only, a run that was killed goes on where it stopped, and going back to an earlier
-taxonomy finds the labels of then.
+A run that was killed goes on where it stopped. Once the book (`book.py`) holds the labels, the parts are cleared away.
 """
 
 import logging
 import uuid
+from pathlib import Path
 from typing import Final
 
 import polars as pl
@@ -27,7 +27,7 @@ class LabelCache:
     def known(self, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
         """Every label so far, one row per key; a torn part is set aside."""
         parts = [pl.DataFrame(schema=schema)]
-        for path in sorted(self.lake.folder(TABLE).glob(f"{self.annotator}.*.parquet")):
+        for path in self._parts():
             try:
                 parts.append(self.lake.read(TABLE, path.stem, columns=list(schema)))
             except LakeError as error:
@@ -42,3 +42,11 @@ class LabelCache:
             LakeError: the disk is full.
         """
         self.lake.write(TABLE, labels, f"{self.annotator}.{uuid.uuid4().hex}")
+
+    def clear(self) -> None:
+        """Delete all parts: what they held is kept elsewhere."""
+        for path in self._parts():
+            path.unlink()
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.lake.folder(TABLE).glob(f"{self.annotator}.*.parquet"))

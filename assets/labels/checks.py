@@ -27,10 +27,13 @@ def every_pool_query_is_labelled_once(lake: Lake) -> dg.AssetCheckResult:
 
 @dg.asset_check(asset=keys.QUERY_LABELS, blocking=True)
 def every_label_is_a_leaf_of_the_taxonomy(lake: Lake) -> dg.AssetCheckResult:
-    """Primary, secondary and runner-up are leaves of the taxonomy in force, or say that no tool is for the query."""
-    labels = lake.read("labels/query_labels", columns=["primary", "secondary", "runner_up"])
+    """Primary and secondary are leaves of the taxonomy in force, or say that no tool is for the query.
+
+    The runner-up is a leaf of the tree under which the query was last asked about.
+    """
+    labels = lake.read("labels/query_labels", columns=["primary", "secondary"])
     known = {*lake.read("taxonomy/intent_taxonomy")["leaf"], IRRELEVANT}
-    used = {leaf for column in ("primary", "secondary", "runner_up") for leaf in labels[column].drop_nulls().unique()}
+    used = {leaf for column in labels.columns for leaf in labels[column].drop_nulls().unique()}
     return dg.AssetCheckResult(passed=used <= known, metadata={"used": len(used), "unknown": sorted(used - known)})
 
 

@@ -35,10 +35,11 @@ _SECONDS_BETWEEN_LINES = 30.0
 
 
 class LabelTable(NamedTuple):
-    """Labels of all queries asked for, and how many of their texts had none before."""
+    """Labels of all queries asked for, how many of their texts had none before, and how long those took."""
 
     labels: pl.DataFrame
     labelled_now: int
+    seconds: float = 0.0
 
 
 def intents_of(taxonomy: pl.DataFrame) -> list[Intent]:
@@ -63,14 +64,13 @@ def label_table(
 
     Args:
         annotator: fitted on the taxonomy in force.
-        queries: query_id, text, context.
+        queries: query_id, text, context; and, where not every leaf is allowed, among: those that are.
         say: told every half minute how far it is.
         cache: what was labelled before, and where each finished part is kept.
         workers: processes side by side; the labels are the same for any number.
         rows_at_a_time: rows of a part, which is what a kill costs each worker.
     """
-    asked = queries.select("query_id", "text", "context").sort("query_id")
-    asked = asked.with_columns(content_ids(asked.select("text", "context")).alias("key"))
+    asked = keyed(queries)
     known = cache.known(CACHED) if cache is not None else pl.DataFrame(schema=CACHED)
     fresh = asked.join(known, on="key", how="anti").unique("key", keep="first", maintain_order=True)
     parts = [known.join(asked, on="key", how="semi")]
@@ -85,8 +85,21 @@ def label_table(
             told, rate = now, done / (now - begun)
             say(f"{done:,} of {len(fresh):,} labelled, {rate:,.0f}/s, {(len(fresh) - done) / rate:,.0f} s left")
     labels = asked.select("query_id", "key").join(pl.concat(parts), on="key", how="left", maintain_order="left")
-    labels = labels.with_columns(annotator=pl.lit(annotator.version)).select(*LABEL_SCHEMA)
-    return LabelTable(labels, len(fresh))
+    labels = labels.with_columns(annotator=pl.lit(annotator.kind)).select(*LABEL_SCHEMA)
+    return LabelTable(labels, len(fresh), time.monotonic() - begun)
+
+
+def keyed(queries: pl.DataFrame) -> pl.DataFrame:
+    """Queries with the key under which the label of what they say is kept; sorted by id.
+
+    Args:
+        queries: query_id, text, context; and among, if not every leaf is allowed.
+    """
+    asked = queries.select("query_id", "text", "context", *(["among"] if "among" in queries.columns else [])).sort(
+        "query_id"
+    )
+    parts = asked.select("text", "context", *([pl.col("among").list.join("|")] if "among" in asked.columns else []))
+    return asked.with_columns(content_ids(parts).alias("key"))
 
 
 def irrelevance_table(labels: pl.DataFrame) -> pl.DataFrame:
@@ -136,7 +149,8 @@ def _labelled_there(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _labelled(annotator: Annotator, rows: pl.DataFrame) -> pl.DataFrame:
-    labels = annotator.annotate(rows["text"].to_list(), rows["context"].to_list())
+    among = rows["among"].to_list() if "among" in rows.columns else None
+    labels = annotator.annotate(rows["text"].to_list(), rows["context"].to_list(), among)
     made = [
         (key, *label[:-1], label.constraints.model_dump_json()) for key, label in zip(rows["key"], labels, strict=True)
     ]

@@ -5,14 +5,14 @@ changed tree asks again at its changed nodes only.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import polars as pl
 
 from assets.labels.annotator import Label
 from assets.labels.quarantine import QUARANTINE_SCHEMA
-from assets.labels.table import LABEL_SCHEMA
+from assets.labels.table import LABEL_SCHEMA, LabelTable
 from assets.labels.teacher import Refused, Teacher
 from environments.budget import Spent
 from environments.endpoint import Usage
@@ -48,24 +48,25 @@ def taught_table(
 
     Args:
         teacher: of the taxonomy in force.
-        queries: query_id, text, context.
+        queries: query_id, text, context; and, where not every leaf is allowed, among: those that are.
         say: told every half minute how far it is.
         rows_at_a_time: queries asked about side by side.
 
     Raises:
         EndpointUnusable: the endpoint takes no request at all.
     """
-    asked = queries.select("query_id", "text", "context").sort("query_id")
+    asked = queries.select("query_id", "text", "context", *(["among"] if "among" in queries.columns else [])).sort(
+        "query_id"
+    )
     rows: list[tuple[object, ...]] = []
     refused: list[tuple[str, str, str, str]] = []
     begun = told = time.monotonic()
     for part in asked.iter_slices(rows_at_a_time):
-        found = teacher.annotate(part["text"].to_list(), part["context"].to_list())
-        for query_id, one in zip(part["query_id"], found, strict=True):
+        for query_id, one in _annotated(teacher, part):
             if isinstance(one, Refused):
                 refused.append((query_id, one.cause, one.problem, one.raw))
             else:
-                rows.append(_row(query_id, one, teacher.version))
+                rows.append(_row(query_id, one, teacher.kind))
         done, now = len(rows) + len(refused), time.monotonic()
         if now - told > _SECONDS_BETWEEN_LINES:
             told, rate = now, done / (now - begun)
@@ -73,6 +74,28 @@ def taught_table(
     labels = pl.DataFrame(rows, schema=LABEL_SCHEMA, orient="row")
     quarantine = pl.DataFrame(refused, schema=QUARANTINE_SCHEMA, orient="row")
     return Taught(labels, quarantine, teacher.client.usage, teacher.client.budget.spent)
+
+
+class TaughtRows:
+    """Asks a teacher for the labels of rows, as often as it is called, and remembers which have none."""
+
+    def __init__(self, teacher: Teacher, say: Callable[[str], object]) -> None:
+        self.teacher = teacher
+        self.say = say
+        self._refused: list[pl.DataFrame] = [pl.DataFrame(schema=QUARANTINE_SCHEMA)]
+
+    def __call__(self, queries: pl.DataFrame) -> LabelTable:
+        """The labels that there are; for the columns see `taught_table`."""
+        begun = time.monotonic()
+        made = taught_table(self.teacher, queries, self.say)
+        self._refused.append(made.quarantine)
+        return LabelTable(made.labels, len(made.labels), time.monotonic() - begun)
+
+    def outcome(self, labels: pl.DataFrame) -> Taught:
+        """All labels, and the queries that were refused each time they were asked about."""
+        refused = pl.concat(self._refused).join(labels, on="query_id", how="anti")
+        quarantine = refused.unique("query_id", keep="last").sort("query_id")
+        return Taught(labels, quarantine, self.teacher.client.usage, self.teacher.client.budget.spent)
 
 
 def require_few_quarantined(taught: Taught, most: float) -> None:
@@ -93,6 +116,14 @@ def require_few_quarantined(taught: Taught, most: float) -> None:
         f"example {shown['query_id'][0]}: {shown['problem'][0]}{raw}. What was answered is kept: mend the "
         "endpoint, or allow more, and materialize again: only the rest is asked"
     )
+
+
+def _annotated(teacher: Teacher, part: pl.DataFrame) -> Iterator[tuple[str, Label | Refused]]:
+    """Each query with its label; those that have the same leaves to choose among are asked about side by side."""
+    groups = part.group_by("among", maintain_order=True) if "among" in part.columns else [((None,), part)]
+    for (among,), rows in groups:
+        found = teacher.annotate(rows["text"].to_list(), rows["context"].to_list(), among)
+        yield from zip(rows["query_id"], found, strict=True)
 
 
 def _row(query_id: str, label: Label, version: str) -> tuple[object, ...]:

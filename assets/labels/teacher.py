@@ -75,7 +75,9 @@ class Teacher:
             abstain_below: stated confidence of a choice under which the label is the Other of that node.
         """
         self.tree, self.client, self.abstain_below = tree, client, abstain_below
-        self.version = _version(tree, client, abstain_below)
+        self.kind = _kind(client, abstain_below)
+        shown = all_rules([tree.nodes[node] for node in sorted(tree.nodes)])
+        self.version = f"{self.kind}-{_digest([shown, sorted(tree.leaves)])}"
 
     def annotate(
         self,
@@ -198,9 +200,11 @@ def _under(node: str, child: str) -> str:
     return f"{node}.{child}" if node else child
 
 
-def _version(tree: Tree, client: Client, abstain_below: float) -> str:
-    endpoint = client.endpoint
-    rules = all_rules([tree.nodes[node] for node in sorted(tree.nodes)])
-    code = code_of(__name__, ("assets", "environments"))
-    content = json.dumps([rules, sorted(tree.leaves), endpoint.model, endpoint.sampling, abstain_below, code])
-    return f"teacher-1-{hashlib.blake2b(content.encode(), digest_size=6).hexdigest()}"
+def _kind(client: Client, abstain_below: float) -> str:
+    """Everything that decides a label but the taxonomy."""
+    endpoint, code = client.endpoint, code_of(__name__, ("assets", "environments"))
+    return f"teacher-2-{_digest([all_rules([()]), endpoint.model, endpoint.sampling, abstain_below, code])}"
+
+
+def _digest(content: object) -> str:
+    return hashlib.blake2b(json.dumps(content).encode(), digest_size=6).hexdigest()

@@ -7,7 +7,9 @@ import dagster as dg
 from assets import keys
 from assets.config import StageConfig
 from assets.metadata import materialized
-from assets.taxonomy.tree import load_taxonomy
+from assets.taxonomy.migration import FOLDER, MIGRATIONS, migrations_frame, read_migrations
+from assets.taxonomy.stored import version_of
+from assets.taxonomy.tree import default_folder, load_taxonomy
 from resources.lake import Lake
 
 
@@ -27,9 +29,12 @@ class IntentTaxonomyConfig(StageConfig, stage=keys.INTENT_TAXONOMY):
 )
 def intent_taxonomy(config: IntentTaxonomyConfig, lake: Lake) -> dg.MaterializeResult:
     """The intents that a query can have: definition, examples, counter-examples, and a hash of what each means."""
-    taxonomy = load_taxonomy(Path(config.folder).expanduser() if config.folder else None)
+    folder = Path(config.folder).expanduser() if config.folder else default_folder()
+    taxonomy = load_taxonomy(folder)
+    lake.write(MIGRATIONS, migrations_frame(read_migrations(folder / FOLDER)))
     real = taxonomy.real()
-    numbers = {
+    numbers: dict[str, float | int | str] = {
+        "version": version_of(taxonomy),
         "level_1": len({leaf.levels[0] for leaf in real}),
         "level_2": len({leaf.levels for leaf in real}),
         "leaves": len(real),

@@ -47,6 +47,19 @@ class Entry:
 
 def read_branch(path: Path, faults: list[str]) -> Entry | None:
     """Read one level-1 branch, adding what is wrong to `faults`; None where nothing could be read."""
+    root = read_nodes(path, faults, needed=_INNER, what="a branch")
+    return None if root is None else NodeReader(path.name, faults).entry(root, "branch")
+
+
+def read_nodes(path: Path, faults: list[str], *, needed: set[str], what: str) -> yaml.Node | None:
+    """The node graph of a file; None, with a fault, where it is not UTF-8, not YAML or empty.
+
+    Args:
+        path: the file.
+        faults: what is wrong is added here.
+        needed: fields that `what` must have, for the reader of the fault.
+        what: the file holds, for example "a branch".
+    """
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
@@ -57,12 +70,11 @@ def read_branch(path: Path, faults: list[str]) -> Entry | None:
         faults.append(f"{path.name}:{line}: not YAML: {error.problem}")
         return None
     if root is None:
-        faults.append(f"{path.name}:1: empty; a branch needs {', '.join(sorted(_INNER))}")
-        return None
-    return _Reader(path.name, faults).entry(root, "branch")
+        faults.append(f"{path.name}:1: empty; {what} needs {', '.join(sorted(needed))}")
+    return root
 
 
-class _Reader:
+class NodeReader:
     """Walks the node graph of one file."""
 
     def __init__(self, file: str, faults: list[str]) -> None:
@@ -160,10 +172,10 @@ class _Reader:
             )
         return text
 
-    def flag(self, node: Any) -> bool:
+    def flag(self, node: Any, field: str = "ours") -> bool:
         """An optional true or false."""
         if node is not None and node.value not in ("true", "false"):
-            self.fault(node, "ours", f"must be true or false, not {node.value!r}")
+            self.fault(node, field, f"must be true or false, not {node.value!r}")
         return node is not None and node.value == "true"
 
     def enough(self, node: yaml.Node, examples: tuple[str, ...]) -> None:

@@ -91,7 +91,7 @@ def load_taxonomy(folder: Path | None = None) -> Taxonomy:
         FileNotFoundError: the folder holds no YAML file.
         TaxonomyError: a file does not follow the schema; every fault is named with file, line and field.
     """
-    place = folder or Path(str(files("assets.taxonomy").joinpath("tree")))
+    place = folder or default_folder()
     paths = sorted(place.glob("*.yaml"))
     if not paths:
         raise FileNotFoundError(f"{place} holds no taxonomy: it needs one .yaml file per level-1 branch")
@@ -102,6 +102,11 @@ def load_taxonomy(folder: Path | None = None) -> Taxonomy:
         raise TaxonomyError(faults)
     whole = Entry("", "anything", "任何请求", "Any request.", where="", children=tuple(branches))
     return Taxonomy(tuple(_leaves(whole, "")))
+
+
+def default_folder() -> Path:
+    """Where the default tree lies."""
+    return Path(str(files("assets.taxonomy").joinpath("tree")))
 
 
 def _leaves(entry: Entry, prefix: str) -> Iterator[Leaf]:

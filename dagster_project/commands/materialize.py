@@ -1,7 +1,7 @@
 """`loopwright materialize`: make some assets from the command line, on the state that the pages show."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import dagster as dg
@@ -23,6 +23,20 @@ def materialize(
     debug: Annotated[bool, typer.Option("--debug", help="Show Dagster's log and tracebacks.")] = False,
 ) -> None:
     """Make the selected assets, in order, with the active profile's settings."""
+    make(selection, debug=debug)
+
+
+def make(selection: str, *, settings: Mapping[str, Mapping[str, object]] | None = None, debug: bool = False) -> None:
+    """Make the selected assets and say what was made.
+
+    Args:
+        selection: in Dagster's syntax.
+        settings: of stages, by table name, over those of the profile.
+        debug: show Dagster's log and tracebacks.
+
+    Raises:
+        typer.Exit: always, with the exit code.
+    """
     with clear_errors():
         profile = profiles.active()
         from dagster_project.definitions import defs  # here, so that a bad profile is one clear line
@@ -30,7 +44,8 @@ def materialize(
         keys = selected(defs, selection)
     say(f"profile {profile.name}: {', '.join(key.to_user_string() for key in keys)}")
     with clear_errors(), alone_in(profiles.home()), dagster_instance() as instance:
-        result = run(defs, keys, instance, log_level="DEBUG" if debug else "CRITICAL")
+        level = "DEBUG" if debug else "CRITICAL"
+        result = run(defs, keys, instance, log_level=level, settings=settings or {})
         made = register_run(instance, result.run_id, Registry(url=profiles.registry_url()))
     for artefact in made:
         say(f"made {artefact.key}, version {artefact.data_version}")
@@ -59,14 +74,20 @@ def selected(defs: dg.Definitions, selection: str) -> list[dg.AssetKey]:
 
 
 def run(
-    defs: dg.Definitions, keys: Sequence[dg.AssetKey], instance: dg.DagsterInstance, *, log_level: str = "INFO"
+    defs: dg.Definitions,
+    keys: Sequence[dg.AssetKey],
+    instance: dg.DagsterInstance,
+    *,
+    log_level: str = "INFO",
+    settings: Mapping[str, Mapping[str, object]] = {},
 ) -> dg.ExecuteInProcessResult:
     """Make these assets in this process; a failure is in the result, not raised."""
+    ops = {table.replace("/", "__"): {"config": dict(own)} for table, own in settings.items()}
     return defs.resolve_job_def(factory.name).execute_in_process(
         asset_selection=list(keys),
         instance=instance,
         raise_on_error=False,
-        run_config={"loggers": {"console": {"config": {"log_level": log_level}}}},
+        run_config={"ops": ops, "loggers": {"console": {"config": {"log_level": log_level}}}},
     )
 
 

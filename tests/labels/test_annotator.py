@@ -166,3 +166,39 @@ def test_every_group_aside_has_examples_in_both_languages_and_a_difficulty() -> 
         assert group.reason
         assert any("一" <= text[0] <= "鿿" for text in group.examples)
         assert np.mean([text.isascii() for text in group.examples]) > 0.4
+
+
+def test_a_request_gets_the_best_of_the_leaves_allowed() -> None:
+    text = "will it be windy in Lagos this saturday"
+    among = [[PRICING, WEATHER], [PRICING, ROUTE], ["dynamic_information.other"], [PRICING, "discovery.other"]]
+    free, price_or_way, only_other, unsure = annotator().annotate([text] * 4, among=among)
+    assert free.primary == WEATHER
+    assert price_or_way.primary in (PRICING, ROUTE)
+    assert only_other.primary == "dynamic_information.other"
+    assert unsure.primary == "discovery.other"
+
+
+def test_among_leaves_a_rule_that_names_one_of_them_decides() -> None:
+    text = "cheapest flight Quito Lima on monday plus the forecast for Lima"
+    first, second = annotator().annotate([text, text], among=[[PRICING, ROUTE], [WEATHER, ROUTE]])
+    assert (first.primary, second.primary) == (PRICING, WEATHER)
+    assert first.secondary == WEATHER
+
+
+def test_all_leaves_allowed_is_the_same_as_none_named() -> None:
+    texts = [text for text, _, _ in LABELS]
+    every = [*(leaf.id for leaf in load_taxonomy().leaves), IRRELEVANT]
+    free, named = annotator().annotate(texts), annotator().annotate(texts, among=[every] * len(texts))
+    assert [label.primary for label in named] == [label.primary for label in free]
+
+
+@pytest.mark.parametrize("among", [[[]], [["no.such.leaf"]]])
+def test_leaves_that_the_taxonomy_lacks_are_refused(among: list[list[str]]) -> None:
+    with pytest.raises(ValueError, match="leaves of the taxonomy to choose among"):
+        annotator().annotate(["weather in Bern"], among=among)
+
+
+def test_another_tree_is_the_same_kind_of_annotator() -> None:
+    fewer = Annotator(intents_of(load_taxonomy().table())[:5], Embedder().embed, embedder=Embedder().version)
+    assert fewer.kind == annotator().kind
+    assert fewer.version != annotator().version

@@ -76,12 +76,17 @@ class Killed(Annotator):
         self.__dict__ |= whole.__dict__
         self.left = parts
 
-    def annotate(self, texts: Sequence[str], contexts: Sequence[str | None] | None = None) -> list[Label]:
+    def annotate(
+        self,
+        texts: Sequence[str],
+        contexts: Sequence[str | None] | None = None,
+        among: Sequence[Sequence[str]] | None = None,
+    ) -> list[Label]:
         """Labels, until the parts are used up."""
         self.left -= 1
         if self.left < 0:
             raise KeyboardInterrupt
-        return super().annotate(texts, contexts)
+        return super().annotate(texts, contexts, among)
 
 
 def test_a_run_that_was_stopped_goes_on_with_the_next_part(tmp_path: Path) -> None:
@@ -107,3 +112,16 @@ def test_another_annotator_does_not_read_these_labels(tmp_path: Path) -> None:
     label_table(annotator(), queries(5), silent, cache=LabelCache(Lake(root=str(tmp_path)), annotator().version))
     other = LabelCache(Lake(root=str(tmp_path)), "embedded-of-another-tree")
     assert label_table(annotator(), queries(5), silent, cache=other).labelled_now == 5
+
+
+def test_a_request_with_other_leaves_allowed_is_another_request_and_is_kept_too(tmp_path: Path) -> None:
+    cache = LabelCache(tmp_path, annotator().version)
+    label_table(annotator(), queries(5), silent, cache=cache)
+    allowed = ["discovery.area_summaries", "discovery.other"]
+    few = queries(5).with_columns(among=pl.Series([allowed] * 5))
+    first = label_table(annotator(), few, silent, cache=cache)
+    assert first.labelled_now == 5
+    assert set(first.labels["primary"]) <= set(allowed)
+    assert label_table(annotator(), few, silent, cache=cache).labelled_now == 0
+    cache.clear()
+    assert label_table(annotator(), few, silent).labels.equals(first.labels)

@@ -1,0 +1,193 @@
+"""The book of labels: those of every version of the tree, at the cost of what differs between them.
+
+The rows of one leaf are one file, named by the hash of its rows; a version is a page that lists the file of each leaf.
+So two versions share the leaves that are equal, and going back to an earlier one finds its labels as they were. A page
+is written after its files: killed anywhere, the book holds the versions that it held, or one more, whole.
+
+Pages are kept per kind of annotator (its code, rule tables, embedder, bound: everything but the tree), since labels of
+different annotators do not mix.
+"""
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from assets.labels.table import LABEL_SCHEMA
+from assets.taxonomy.stored import TREES
+from resources.lake import Lake, LakeError, content_hash
+
+LOG: Final = logging.getLogger(__name__)
+LEAVES, PAGES, ALIASES = "labels/book", "labels/pages", "labels/aliases"
+BOOKED: Final = {**LABEL_SCHEMA, "key": pl.String}
+"""A label as it is kept: with the key of the text that it is of."""
+PAGE: Final = {"leaf": pl.String, "content": pl.String, "rows": pl.Int64, "number": pl.Int64}
+"""`number` is the page's own and grows: the version in force has the highest."""
+
+
+class BookError(LakeError):
+    """A file of the book is torn or gone: it is set aside, and what it held is named."""
+
+
+class Written(NamedTuple):
+    """What writing a version did."""
+
+    leaves: int
+    """Leaves of the version that have rows."""
+    new_files: int
+    """How many of them no version had before."""
+
+
+class LabelBook:
+    """The labels of every version of the tree by one kind of annotator."""
+
+    def __init__(self, lake: Lake, annotator: str) -> None:
+        """Open the book of an annotator.
+
+        Args:
+            lake: where it lies.
+            annotator: its kind, without the tree.
+        """
+        self.lake = lake
+        self.annotator = re.sub(r"[^A-Za-z0-9_.\-]", "_", annotator)
+
+    def versions(self) -> list[str]:
+        """Versions of the tree that have labels, the one last in force last.
+
+        Raises:
+            BookError: a page is torn; it is set aside.
+        """
+        found = [path.stem.removesuffix(f".{self.annotator}") for path in self._pages()]
+        return sorted(found, key=lambda version: (self._number(version), version))
+
+    def page(self, version: str) -> pl.DataFrame:
+        """The leaves of a version: leaf, content (name of its file), rows; sorted by leaf.
+
+        Raises:
+            FileNotFoundError: the book has no such version.
+            BookError: the page is torn; it is set aside.
+        """
+        if not self.has(version):
+            known = ", ".join(self.versions()) or "none yet"
+            raise FileNotFoundError(f"the book holds no labels of tree {version} by {self.annotator}; it has: {known}")
+        return self._read(PAGES, self._page(version), f"tree {version} has no labels now: they are made again")
+
+    def has(self, version: str) -> bool:
+        """Whether there are labels of this version of the tree."""
+        return self.lake.exists(PAGES, self._page(version))
+
+    def leaf(self, version: str, leaf: str) -> pl.DataFrame:
+        """The rows of one leaf under one version, sorted by query; empty where it has none.
+
+        Raises:
+            FileNotFoundError: the book has no such version.
+            BookError: the file is torn; it is set aside.
+        """
+        return self._of(self.page(version).filter(pl.col("leaf") == leaf), version)
+
+    def read(self, version: str) -> pl.DataFrame:
+        """All labels of one version, sorted by query.
+
+        Raises:
+            FileNotFoundError: the book has no such version.
+            BookError: a file of it is torn; it is set aside.
+        """
+        return self._of(self.page(version), version)
+
+    def present(self, version: str) -> pl.DataFrame:
+        """As `read`, without the leaves whose files are gone since they were set aside."""
+        page = self.page(version)
+        there = [self.lake.exists(LEAVES, content) for content in page["content"]]
+        lost = page.filter(~pl.Series(there, dtype=pl.Boolean))
+        if len(lost):
+            LOG.warning("%d labels of %s are lost and made again", lost["rows"].sum(), ", ".join(lost["leaf"]))
+        return self._of(page.filter(pl.Series(there, dtype=pl.Boolean)), version)
+
+    def write(self, version: str, labels: pl.DataFrame, tree: pl.DataFrame) -> Written:
+        """Keep the labels of a version, which is then the one in force.
+
+        Args:
+            version: of the tree.
+            labels: `BOOKED` columns, one row per query.
+            tree: the taxonomy's table.
+
+        Raises:
+            LakeError: the disk is full; the book is as it was before.
+        """
+        rows, new, number = [], 0, self._next()
+        for (leaf,), part in sorted(labels.select(*BOOKED).partition_by("primary", as_dict=True).items()):
+            ordered = part.sort("query_id")
+            content = content_hash(ordered.lazy())
+            if not self.lake.exists(LEAVES, content):
+                self.lake.write(LEAVES, ordered, content)
+                new += 1
+            rows.append((str(leaf), content, len(part), number))
+        self.lake.write(TREES, tree, version)
+        self.lake.write(PAGES, pl.DataFrame(rows, schema=PAGE, orient="row"), self._page(version))
+        return Written(len(rows), new)
+
+    def aliases(self, version: str) -> dict[str, str | None]:
+        """What runner-ups of earlier trees are called under this version; None: the leaf is gone."""
+        if not self.lake.exists(ALIASES, self._page(version)):
+            return {}
+        return dict(self.lake.read(ALIASES, self._page(version)).iter_rows())
+
+    def alias(self, version: str, aliases: Mapping[str, str | None]) -> None:
+        """Keep what runner-ups of earlier trees are called under a version."""
+        rows = sorted(aliases.items())
+        schema = {"was": pl.String, "now": pl.String}
+        self.lake.write(ALIASES, pl.DataFrame(rows, schema=schema, orient="row"), self._page(version))
+
+    def use(self, version: str) -> None:
+        """Note a version as the one in force."""
+        if self.versions()[-1:] != [version]:
+            page = self.page(version).with_columns(number=pl.lit(self._next(), pl.Int64))
+            self.lake.write(PAGES, page, self._page(version))
+
+    def _pages(self) -> list[Path]:
+        found = self.lake.folder(PAGES).glob("*.parquet")
+        return [path for path in found if path.stem.partition(".")[2] == self.annotator]
+
+    def _number(self, version: str) -> int:
+        return max(self.page(version)["number"].to_list(), default=0)
+
+    def _next(self) -> int:
+        return 1 + max((self._number(version) for version in self.versions()), default=0)
+
+    def _page(self, version: str) -> str:
+        return f"{version}.{self.annotator}"
+
+    def _of(self, page: pl.DataFrame, version: str) -> pl.DataFrame:
+        parts = [pl.DataFrame(schema=BOOKED)]
+        for leaf, content, rows in page.select("leaf", "content", "rows").iter_rows():
+            parts.append(
+                self._read(LEAVES, content, f"the {rows} labels of {leaf} under tree {version} are lost: materialize")
+            )
+        return pl.concat(parts).sort("query_id")
+
+    def _read(self, table: str, partition: str, lost: str) -> pl.DataFrame:
+        """A file of the book.
+
+        Raises:
+            BookError: it is torn or gone.
+        """
+        path = self.lake.path(table, partition)
+        try:
+            return self.lake.read(table, partition)
+        except FileNotFoundError as error:
+            raise BookError(f"{path} is gone: {lost} the labels again and they are made anew") from error
+        except LakeError as error:
+            aside = _set_aside(path)
+            raise BookError(f"{path} was torn and is set aside as {aside.name}: {lost}") from error
+
+
+def kinds(lake: Lake) -> Sequence[str]:
+    """The annotators that have a book, in alphabetical order."""
+    return sorted({path.stem.partition(".")[2] for path in lake.folder(PAGES).glob("*.parquet")})
+
+
+def _set_aside(path: Path) -> Path:
+    return path.rename(path.with_suffix(".torn"))

@@ -1,0 +1,151 @@
+"""The labels of a set of queries under one version of the tree, at the cost of what changed.
+
+What the book holds under this version is taken as it is; where it holds none, the version that was in force before is
+carried over by a plan; where there is none either, everything is labelled. Queries that are new, and those whose text
+is another one, are labelled under the version in force.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from assets.labels.book import BOOKED, LabelBook
+from assets.labels.table import LABEL_SCHEMA, LabelTable, keyed
+from assets.taxonomy.apply import apply_plan
+from assets.taxonomy.diff import diff
+from assets.taxonomy.migration import Migration, entries_for
+from assets.taxonomy.plan import Plan, aliases_after, make_plan
+from assets.taxonomy.stored import TREES, taxonomy_of, version_of
+
+MOVED: Final = {"query_id": pl.String, "from": pl.String, "to": pl.String, "change": pl.String}
+"""Columns of `taxonomy/changes`: every query that a plan asked about or moved, and by which change."""
+LabelRows = Callable[[pl.DataFrame], LabelTable]
+"""Labels queries (query_id, text, context and, where not every leaf is allowed, among)."""
+
+
+class Relabelled(NamedTuple):
+    """Labels under one version of the tree, and how they came about."""
+
+    labels: pl.DataFrame
+    """One row per query asked for, sorted by id."""
+    way: str
+    """`kept`, `planned from VERSION` or `everything`."""
+    plan: Plan | None
+    moved: pl.DataFrame
+    """What the plan did: query_id, from, to, change; empty without one."""
+    calls: int
+    """Rows labelled: those that the plan asked about and those that had no label."""
+    labelled_now: int
+    """How many of the texts had to be read; the rest were labelled before a kill."""
+    seconds: float
+
+
+def labels_under(
+    tree: pl.DataFrame,
+    queries: pl.DataFrame,
+    book: LabelBook,
+    label_rows: LabelRows,
+    *,
+    migrations: Sequence[Migration] = (),
+    near_below: float,
+) -> Relabelled:
+    """Label `queries` under a tree and keep the labels in the book.
+
+    Args:
+        tree: the taxonomy's table (`taxonomy/intent_taxonomy`).
+        queries: query_id, text, context.
+        book: of the annotator that `label_rows` asks.
+        label_rows: asked for the rows in question, and for those without a label.
+        migrations: what was confirmed of the way from one version to another.
+        near_below: confidence under which a row may as well belong to its runner-up.
+
+    Raises:
+        BookError: a file of the book is torn.
+        MigrationError: a confirmed entry does not fit the trees.
+    """
+    version = version_of(taxonomy_of(tree))
+    texts = keyed(queries)
+    start = _start(version, tree, texts, book, label_rows, migrations, near_below)
+    fresh = texts.join(start.rows, on=["query_id", "key"], how="anti")
+    made = label_rows(fresh.drop("key")) if len(fresh) else None
+    rows = start.rows
+    if made is not None:
+        new = made.labels.join(fresh.select("query_id", "key"), on="query_id").select(*BOOKED)
+        rows = pl.concat([rows.join(new, on="query_id", how="anti"), new])
+    if made is not None or not book.has(version) or start.damaged:
+        book.write(version, rows, tree)
+    else:
+        book.use(version)
+    asked = rows.join(texts, on="query_id", how="semi").sort("query_id").select(*LABEL_SCHEMA)
+    spent = [table for table in (start.made, made) if table is not None]
+    return Relabelled(
+        asked,
+        start.way,
+        start.plan,
+        start.moved,
+        calls=len(fresh) + (start.plan.calls if start.plan else 0),
+        labelled_now=sum(table.labelled_now for table in spent),
+        seconds=sum(table.seconds for table in spent),
+    )
+
+
+class _Start(NamedTuple):
+    """What there is before the queries without a label are asked about."""
+
+    rows: pl.DataFrame
+    way: str
+    plan: Plan | None = None
+    moved: pl.DataFrame = pl.DataFrame(schema=MOVED)
+    made: LabelTable | None = None
+    damaged: bool = False
+
+
+def _start(
+    version: str,
+    tree: pl.DataFrame,
+    texts: pl.DataFrame,
+    book: LabelBook,
+    label_rows: LabelRows,
+    migrations: Sequence[Migration],
+    near_below: float,
+) -> _Start:
+    if book.has(version):
+        rows = book.present(version)
+        return _Start(rows, "kept", damaged=len(rows) != book.page(version)["rows"].sum())
+    earlier = book.versions()
+    if not earlier:
+        return _Start(pl.DataFrame(schema=BOOKED), "everything")
+    before = taxonomy_of(book.lake.read(TREES, earlier[-1]))
+    rows = book.present(earlier[-1]).join(texts, on=["query_id", "key"], how="semi")
+    entries = entries_for(migrations, earlier[-1], version)
+    found, aliases = diff(before, taxonomy_of(tree), entries), book.aliases(earlier[-1])
+    plan = make_plan(found, rows, near_below=near_below, aliases=aliases)
+    book.alias(version, aliases_after(found, aliases))
+    answered: list[LabelTable] = []
+
+    def annotate(wanted: pl.DataFrame) -> pl.DataFrame:
+        """Labels of the rows in question, and a note of what they took."""
+        answered.append(label_rows(texts.drop("key").join(wanted, on="query_id")))
+        return answered[0].labels
+
+    after = apply_plan(rows, plan, annotate)
+    return _Start(after, f"planned from {earlier[-1]}", plan, moved(plan, rows, after), next(iter(answered), None))
+
+
+def moved(plan: Plan, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """What a plan did, row by row: where each query that it asked about or moved was, and where it is; sorted."""
+    names = pl.DataFrame({"change": range(len(plan.changes)), "said": [str(change) for change in plan.changes]})
+    named = pl.concat([plan.asked.select("query_id", "change"), plan.moved.select("query_id", "change")])
+    was, now = (frame.select("query_id", "primary") for frame in (before, after))
+    rows = named.join(was, on="query_id").join(now, on="query_id", suffix="_now")
+    said = rows.join(names.cast({"change": pl.Int64}), on="change", how="left")
+    columns = {"from": "primary", "to": "primary_now", "change": "said"}
+    return said.select("query_id", *(pl.col(old).alias(new) for new, old in columns.items())).sort("query_id")
+
+
+def moved_note(rows: pl.DataFrame) -> str:
+    """A Markdown table with one line per change: rows named, and how many have another first leaf now."""
+    counts = rows.group_by("change").agg(pl.len().alias("rows"), (pl.col("from") != pl.col("to")).sum().alias("moved"))
+    lines = [f"| {change} | {count:,} | {other:,} |" for change, count, other in counts.sort("change").iter_rows()]
+    return "\n".join(["| change | rows named | of another leaf now |", "| --- | --- | --- |", *lines])

@@ -1,0 +1,57 @@
+"""What re-labelling costs: calls, tokens, seconds and money, from measured rates."""
+
+from typing import Final, NamedTuple
+
+import polars as pl
+
+RATES: Final = "labels/rates"
+"""Table with one partition per annotator: what its last run of some size measured."""
+ENOUGH: Final = 500
+"""Calls from which on a run says something about a rate. Ours."""
+_MILLION: Final = 1e6
+
+
+class Rates(NamedTuple):
+    """What one annotator needs for one call."""
+
+    seconds_per_call: float = 0.0002
+    """Wall time per call, with all the calls that go on at once. The default is the embedded annotator's."""
+    tokens_in_per_call: float = 0.0
+    tokens_out_per_call: float = 0.0
+    usd_per_million_in: float = 0.0
+    """Price of a million tokens sent."""
+    usd_per_million_out: float = 0.0
+    """Price of a million tokens answered."""
+    startup_s: float = 0.0
+    """What a run takes before its first call."""
+
+    def frame(self) -> pl.DataFrame:
+        """As stored: one row."""
+        return pl.DataFrame([self._asdict()], schema=dict.fromkeys(self._fields, pl.Float64))
+
+
+class Bill(NamedTuple):
+    """What a plan costs."""
+
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    usd: float
+
+    def __str__(self) -> str:
+        tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
+        return f"{self.calls:,} calls, {tokens}, {self.seconds:,.1f} s, {self.usd:,.2f} USD"
+
+
+def bill(calls: int, rates: Rates) -> Bill:
+    """The price of some calls; nothing where there are none."""
+    tokens_in, tokens_out = calls * rates.tokens_in_per_call, calls * rates.tokens_out_per_call
+    usd = (tokens_in * rates.usd_per_million_in + tokens_out * rates.usd_per_million_out) / _MILLION
+    seconds = rates.startup_s + calls * rates.seconds_per_call if calls else 0.0
+    return Bill(calls, round(tokens_in), round(tokens_out), seconds, usd)
+
+
+def rates_of(frame: pl.DataFrame) -> Rates:
+    """The rates of a stored row."""
+    return Rates(*frame.select(Rates._fields).row(0))

@@ -1,0 +1,195 @@
+"""Migration files: what a person says of two versions of the tree that ids and meanings alone cannot tell.
+
+`loopwright taxonomy diff A B --write` writes a draft in which every entry says `confirmed: false`; a person reads it,
+changes what is wrong and confirms what is right. Read as strictly as the tree's own files (`schema.py`): a fault names
+file, line and field. What is not confirmed counts as a removal beside an addition.
+
+    from: 0f3c...                 # version of the tree before
+    to: 91ab...                   # version of the tree after
+    changes:
+      - kind: split               # rename (the same intent, renamed and edited), split or merge
+        from: [travel.stay]
+        into: [travel.stay.book, travel.stay.cancel]
+        confirmed: true
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import yaml
+
+from assets.taxonomy.schema import NodeReader, read_nodes
+from assets.taxonomy.tree import Taxonomy
+from resources.lake import Lake
+
+FOLDER: Final = "migrations"
+"""Folder of the migration files, beside the tree's own files."""
+MIGRATIONS: Final = "taxonomy/migrations"
+_STORED: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
+    "before": pl.String,
+    "after": pl.String,
+    "kind": pl.String,
+    "from": pl.List(pl.String),
+    "into": pl.List(pl.String),
+    "confirmed": pl.Boolean,
+    "where": pl.String,
+}
+_FILE: Final = {"from", "to", "changes"}
+_ENTRY: Final = {"kind", "from", "into", "confirmed"}
+
+
+class MigrationError(ValueError):
+    """Migration files do not follow the schema or do not fit the trees; one fault per line."""
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__("the migration has faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+        self.faults = list(faults)
+
+
+class Said(StrEnum):
+    """What an entry of a migration file can say."""
+
+    RENAME = "rename"
+    """One leaf got another id and another meaning, and is still the same intent."""
+    SPLIT = "split"
+    """One leaf became several."""
+    MERGE = "merge"
+    """Several leaves became one, which is new or was there before."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One statement of a migration file."""
+
+    kind: Said
+    before: tuple[str, ...]
+    """Leaves of the tree before."""
+    after: tuple[str, ...]
+    """Leaves of the tree after."""
+    confirmed: bool = False
+    where: str = ""
+    """File and line."""
+
+
+@dataclass(frozen=True)
+class Migration:
+    """What one file says of the way from one version of the tree to another."""
+
+    before: str
+    """Version of the tree (`stored.version_of`)."""
+    after: str
+    entries: tuple[Entry, ...]
+
+
+def read_migrations(folder: Path) -> tuple[Migration, ...]:
+    """Every migration file of a folder, in the order of their names; none where there is no folder.
+
+    Raises:
+        MigrationError: a file does not follow the schema; every fault is named with file, line and field.
+    """
+    faults: list[str] = []
+    found = [_read(path, faults) for path in sorted(folder.glob("*.yaml"))]
+    if faults:
+        raise MigrationError(faults)
+    return tuple(migration for migration in found if migration is not None)
+
+
+def entries_for(migrations: Sequence[Migration], before: str, after: str) -> tuple[Entry, ...]:
+    """What the files say of the way between two versions, in their order."""
+    return tuple(entry for m in migrations if (m.before, m.after) == (before, after) for entry in m.entries)
+
+
+def check_entries(entries: Sequence[Entry], before: Taxonomy, after: Taxonomy) -> None:
+    """Refuse confirmed entries that the trees contradict.
+
+    Raises:
+        MigrationError: a leaf that is not in its tree, is named twice, or is too many or too few for the kind of entry.
+    """
+    confirmed = [entry for entry in entries if entry.confirmed]
+    olds, news = ({leaf.id for leaf in tree.real()} for tree in (before, after))
+    times = Counter(leaf for entry in confirmed for leaf in entry.before)
+    faults = []
+    for entry in confirmed:
+        for field, named, known, tree in (("from", entry.before, olds, "before"), ("into", entry.after, news, "after")):
+            absent = [leaf for leaf in named if leaf not in known]
+            faults += [f"{entry.where}: {field}: {leaf!r} is no leaf of the tree {tree}" for leaf in absent]
+        again = sorted(leaf for leaf in entry.before if times[leaf] > 1)
+        faults += [f"{entry.where}: from: {leaf!r} is named by another entry too" for leaf in again]
+        if entry.kind is Said.RENAME and entry.after[0] in olds:
+            faults.append(f"{entry.where}: into: {entry.after[0]!r} was there before: say merge")
+    if faults:
+        raise MigrationError(faults)
+
+
+def draft(before: str, after: str, entries: Sequence[Entry]) -> str:
+    """The text of a migration file for a person to read and confirm."""
+    listed = [
+        {"kind": str(e.kind), "from": list(e.before), "into": list(e.after), "confirmed": e.confirmed} for e in entries
+    ]
+    head = "# A draft: set `confirmed: true` where an entry is right. Kinds: rename, split, merge (see migration.py).\n"
+    content = {"from": before, "to": after, "changes": listed}
+    return f"{head}{yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)}"
+
+
+def next_file(folder: Path) -> Path:
+    """Where the next migration file of a folder goes: `NNNN.yaml`."""
+    numbers = [int(path.stem) for path in folder.glob("*.yaml") if path.stem.isdigit()]
+    return folder / f"{max(numbers, default=0) + 1:04d}.yaml"
+
+
+def migrations_frame(migrations: Sequence[Migration]) -> pl.DataFrame:
+    """Migrations as stored in the lake, one row per entry, for the stages that do not see the tree's folder."""
+    rows = [
+        (m.before, m.after, str(e.kind), list(e.before), list(e.after), e.confirmed, e.where)
+        for m in migrations
+        for e in m.entries
+    ]
+    return pl.DataFrame(rows, schema=_STORED, orient="row")
+
+
+def stored_migrations(lake: Lake) -> tuple[Migration, ...]:
+    """The migrations that lay beside the tree when it was last read; none where it never was."""
+    if not lake.exists(MIGRATIONS):
+        return ()
+    found = []
+    for before, after, kind, olds, news, confirmed, where in lake.read(MIGRATIONS).iter_rows():
+        found.append(Migration(before, after, (Entry(Said(kind), tuple(olds), tuple(news), confirmed, where),)))
+    return tuple(found)
+
+
+def _read(path: Path, faults: list[str]) -> Migration | None:
+    root = read_nodes(path, faults, needed=_FILE, what="a migration")
+    if root is None:
+        return None
+    reader = NodeReader(path.name, faults)
+    fields = reader.mapping(root, "migration")
+    reader.complete(root, "migration", fields, _FILE, optional=set())
+    before, after = (reader.text(fields.get(name), name) for name in ("from", "to"))
+    listed = reader.items(fields.get("changes"), "changes")
+    return Migration(before, after, tuple(_entry(reader, node, f"changes[{i}]") for i, node in enumerate(listed)))
+
+
+def _entry(reader: NodeReader, node: yaml.Node, place: str) -> Entry:
+    fields = reader.mapping(node, place)
+    reader.complete(node, place, fields, _ENTRY, optional=set())
+    before, after = (reader.texts(fields.get(name), f"{place}.{name}") for name in ("from", "into"))
+    kind = _kind(reader, fields.get("kind"), f"{place}.kind")
+    one_before, one_after = kind is not Said.MERGE, kind is not Said.SPLIT
+    for name, leaves, one in (("from", before, one_before), ("into", after, one_after)):
+        if leaves and (len(leaves) == 1) != one:
+            needed = "one leaf" if one else "two leaves or more"
+            reader.fault(fields[name], f"{place}.{name}", f"a {kind} needs {needed}, not {len(leaves)}")
+    confirmed = reader.flag(fields.get("confirmed"), f"{place}.confirmed")
+    return Entry(kind, before, after, confirmed, reader.at(node))
+
+
+def _kind(reader: NodeReader, node: Any, field: str) -> Said:
+    text: str = reader.text(node, field)
+    if text and text not in set(Said):
+        reader.fault(node, field, f"{text!r} is not known; allowed: {', '.join(Said)}")
+    return Said(text) if text in set(Said) else Said.RENAME

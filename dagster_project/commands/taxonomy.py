@@ -1,0 +1,177 @@
+"""`loopwright taxonomy`: what a change of the tree does and costs, before anything runs; and doing it."""
+
+import json
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import polars as pl
+import typer
+
+from assets.labels.book import LabelBook, kinds
+from assets.taxonomy.approval import approve
+from assets.taxonomy.bill import RATES, Rates, bill, rates_of
+from assets.taxonomy.changes import Diff
+from assets.taxonomy.diff import diff
+from assets.taxonomy.migration import draft, entries_for, next_file, read_migrations
+from assets.taxonomy.outline import as_json, outline
+from assets.taxonomy.plan import Plan, make_plan
+from assets.taxonomy.stale import stale_in
+from assets.taxonomy.stored import TREES, taxonomy_of, version_of
+from assets.taxonomy.tree import Taxonomy
+from dagster_project import profiles
+from dagster_project.commands.console import clear_errors, say
+from dagster_project.commands.materialize import make
+from dagster_project.commands.trees import configured_bound, configured_folder, migrations_of, tree_named
+from resources.lake import Lake
+from resources.registry import Registry
+
+app = typer.Typer(help="Change the tree: what it does, what it costs, and doing it.", no_args_is_help=True)
+LABELS = "labels/query_labels"
+SELECTION = 'key:"taxonomy/intent_taxonomy" or key:"labels/query_labels" or key:"labels/irrelevance_set"'
+TREE = "A folder, a git revision of one (REV:path), or a version of the book"
+Before = Annotated[str, typer.Argument(help=f"{TREE}; empty: the tree that the labels are of.")]
+After = Annotated[str, typer.Argument(help=f"{TREE}; empty: the folder that the profile names.")]
+
+
+@app.command("diff")
+def show_diff(
+    before: Annotated[str, typer.Argument(help=f"{TREE}.")],
+    after: Annotated[str, typer.Argument(help=f"{TREE}.")],
+    write: Annotated[bool, typer.Option("--write", help="Write what must be confirmed as a draft.")] = False,
+) -> None:
+    """Say what happened between two trees; what ids and meanings cannot tell is proposed."""
+    with clear_errors():
+        lake = _lake()
+        found = _between(tree_named(lake, before), tree_named(lake, after), after)
+        for change in found.changes:
+            say(f"{change}{f'  [{change.note}]' if change.note else ''}")
+        if not found.changes:
+            say("nothing changed")
+        if write:
+            _write(found, after)
+        elif found.proposed:
+            say(f"\n{len(found.proposed)} to confirm: run it with --write, set `confirmed: true` in the file it writes")
+
+
+@app.command("plan")
+def show_plan(
+    before: Before = "",
+    after: After = "",
+    as_data: Annotated[bool, typer.Option("--json", help="For another program.")] = False,
+) -> None:
+    """Say what must be labelled again, which leaves change, what becomes stale, and what it costs; nothing is run."""
+    with clear_errors():
+        lake = _lake()
+        labels, plan = _plan(lake, before, after)
+        rates = _rates(lake)
+        price, follows = bill(plan.calls, rates), stale_in(lake, Registry(url=profiles.registry_url()), plan)
+        if as_data:
+            say(json.dumps(as_json(plan, rates, price, follows), ensure_ascii=False, indent=1))
+        else:
+            say(outline(plan, price, bill(len(labels), rates), follows))
+
+
+@app.command("apply")
+def apply(
+    after: Annotated[str, typer.Argument(help="A folder; empty: the one that the profile names.")] = "",
+    approve_only: Annotated[
+        bool, typer.Option("--approve-only", help="Write the approval; a later step labels.")
+    ] = False,
+) -> None:
+    """Approve the plan from the labels' tree to the folder's, and label by it here and now."""
+    with clear_errors():
+        lake = _lake()
+        _, plan = _plan(lake, "", after)
+        given = approve(lake, plan)
+        say(f"plan {given.plan} approved: {given.calls:,} calls, from tree {given.before} to {given.after}")
+    if not approve_only:
+        folder = {"folder": str(Path(after).expanduser().absolute())} if after else {}
+        make(SELECTION, settings={"taxonomy/intent_taxonomy": folder})
+
+
+@app.command("versions")
+def versions() -> None:
+    """List the versions of the tree that have labels, the one in force last."""
+    with clear_errors():
+        lake = _lake()
+        for kind in kinds(lake):
+            book = LabelBook(lake, kind)
+            for version in book.versions():
+                page = book.page(version)
+                say(f"{version}  {len(page):>4} leaves  {page['rows'].sum():>10,} labels  {kind}")
+
+
+@app.command("show")
+def show(
+    version: Annotated[str, typer.Argument(help="The beginning of a version.")],
+    leaf: Annotated[str, typer.Argument(help="A leaf.")],
+    most: Annotated[int, typer.Option(help="Rows shown.")] = 20,
+) -> None:
+    """Show the labels of one leaf as they were under one version of the tree."""
+    with clear_errors():
+        lake = _lake()
+        found = [(LabelBook(lake, kind), v) for kind in kinds(lake) for v in LabelBook(lake, kind).versions()]
+        mine = [(book, v) for book, v in found if v.startswith(version)]
+        if not mine:
+            raise ValueError(
+                f"no version begins with {version!r}; there are {', '.join(v for _, v in found) or 'none'}"
+            )
+        for book, full in mine:
+            rows = book.leaf(full, leaf)
+            say(f"{leaf} under tree {full} by {book.annotator}: {len(rows):,} labels")
+            for query_id, second, sure in rows.head(most).select("query_id", "secondary", "confidence").iter_rows():
+                say(f"  {query_id}  {sure:.2f}{f'  and {second}' if second else ''}")
+
+
+@app.callback()
+def _taxonomy() -> None:
+    """Change the tree: what it does, what it costs, and doing it."""
+
+
+class _Planned(NamedTuple):
+    labels: pl.DataFrame
+    plan: Plan
+
+
+def _lake() -> Lake:
+    return Lake(root=str(profiles.home() / "lake"))
+
+
+def _between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
+    migrations = read_migrations(migrations_of(after))
+    return diff(old, new, entries_for(migrations, version_of(old), version_of(new)))
+
+
+def _plan(lake: Lake, before: str, after: str) -> _Planned:
+    labels = lake.read(LABELS)
+    old = tree_named(lake, before) if before else _in_force(lake, labels)
+    found = _between(old, tree_named(lake, after or str(configured_folder())), after)
+    aliases = _book_of(lake, labels).aliases(version_of(old))
+    return _Planned(labels, make_plan(found, labels, near_below=configured_bound(), aliases=aliases))
+
+
+def _book_of(lake: Lake, labels: pl.DataFrame) -> LabelBook:
+    """The book of the annotator of the current labels."""
+    return LabelBook(lake, str(labels["annotator"].first()) if len(labels) else "nobody")
+
+
+def _in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
+    """The tree that the current labels are of."""
+    known = _book_of(lake, labels).versions()
+    return taxonomy_of(lake.read(TREES, known[-1]) if known else lake.read("taxonomy/intent_taxonomy"))
+
+
+def _rates(lake: Lake) -> Rates:
+    """As measured by the last run of the annotator of the labels; the embedded annotator's defaults before any."""
+    kind = _book_of(lake, lake.read(LABELS, columns=["annotator"])).annotator
+    return rates_of(lake.read(RATES, kind)) if lake.exists(RATES, kind) else Rates()
+
+
+def _write(found: Diff, after: str) -> None:
+    if not found.proposed:
+        say("nothing to confirm: no file was written")
+        return
+    file = next_file(migrations_of(after))
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(draft(version_of(found.before), version_of(found.after), found.proposed), encoding="utf-8")
+    say(f"\nwrote {file}: read it, and set `confirmed: true` where it is right")

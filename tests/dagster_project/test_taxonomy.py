@@ -1,0 +1,114 @@
+"""`loopwright taxonomy` as a user types it: an edit of the tree drafted, confirmed, priced, applied and undone."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from assets.labels import checks as label_checks
+from assets.labels.assets import irrelevance_set, query_labels
+from assets.taxonomy.approval import approved
+from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
+from dagster_project.commands import app
+from resources.lake import Lake
+from tests.dagster_project.test_commands import loopwright
+from tests.labels.test_table import queries
+from tests.taxonomy.folders import INTO, WEATHER, copied, with_weather_renamed, with_weather_split
+
+
+def typed(*arguments: str, home: Path) -> Result:
+    """The command in this process, on a state folder of its own."""
+    return CliRunner().invoke(app, ["taxonomy", *arguments], env={"LOOPWRIGHT_HOME": str(home)})
+
+
+CHECKS = [value for value in vars(label_checks).values() if isinstance(value, dg.AssetChecksDefinition)]
+
+
+def labelled(lake: Lake, folder: Path) -> dict[str, object]:
+    """The queries labelled under the tree of a folder, checks asked; the numbers of the labels."""
+    config = dg.RunConfig({"taxonomy__intent_taxonomy": IntentTaxonomyConfig(folder=str(folder))})
+    done = dg.materialize(
+        [intent_taxonomy, query_labels, irrelevance_set, *CHECKS], resources={"lake": lake}, run_config=config
+    )
+    assert all(e.passed for e in done.get_asset_check_evaluations())
+    shown = done.asset_materializations_for_node("labels__query_labels")[0].metadata
+    return {name: value.value for name, value in shown.items()}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A state with fifty queries in the lexical pool, labelled under the default tree."""
+    lake = Lake(root=str(tmp_path / "lake"))
+    lake.write("queries/distinct_queries", queries())
+    lake.write("pool/lexical_survivors", queries().select("query_id"))
+    first = labelled(lake, copied(tmp_path / "before"))
+    assert (first["way"], first["calls"], first["labelled_now"]) == ("everything", 50, 50)
+    return tmp_path
+
+
+def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_costs_nothing(home: Path) -> None:
+    lake, before = Lake(root=str(home / "lake")), home / "before"
+    tree = with_weather_split(copied(home / "after"))
+    old = lake.read("labels/query_labels")
+    carrying = old.filter((pl.col("primary") == WEATHER) | (pl.col("secondary") == WEATHER))
+    drafted = typed("diff", str(before), str(tree), "--write", home=home)
+    assert f"not confirmed as split {WEATHER}" in drafted.stdout, drafted.stderr
+    file = tree / "migrations" / "0001.yaml"
+    file.write_text(file.read_text().replace("confirmed: false", "confirmed: true"))
+    told = typed("plan", "", str(tree), "--json", home=home)
+    plan = json.loads(told.stdout)
+    assert plan["price"]["calls"] == len(carrying) > 0
+    assert [change["kind"] for change in plan["changes"]] == ["split"]
+    given = typed("apply", str(tree), "--approve-only", home=home)
+    assert f"plan {plan['plan']} approved: {len(carrying)} calls" in given.stdout, given.stderr
+    agreed = approved(lake)
+    assert agreed is not None
+    assert agreed.plan == plan["plan"]
+    done = labelled(lake, tree)
+    assert (done["calls"], done["labelled_now"]) == (len(carrying), len(carrying))
+    assert str(done["way"]).startswith("planned from ")
+    assert f"| split {WEATHER} -> {', '.join(INTO)} | {len(carrying)} |" in str(done["note"])
+    new = lake.read("labels/query_labels")
+    assert new.join(carrying, on="query_id", how="anti").equals(old.join(carrying, on="query_id", how="anti"))
+    back = labelled(lake, before)
+    assert (back["way"], back["calls"]) == ("kept", 0)
+    assert lake.read("labels/query_labels").equals(old)
+
+
+@pytest.mark.slow
+def test_a_rename_applied_from_the_command_line_asks_nothing_and_both_versions_stay(home: Path) -> None:
+    tree = with_weather_renamed(copied(home / "after"))
+    done = loopwright("taxonomy", "apply", str(tree), home=home)
+    assert done.returncode == 0, done.stderr
+    assert "approved: 0 calls" in done.stdout
+    assert "made labels/query_labels" in done.stdout
+    labels = Lake(root=str(home / "lake")).read("labels/query_labels")
+    count = labels["primary"].str.ends_with("weather_now").sum()
+    versions = [line.split()[0] for line in typed("versions", home=home).stdout.splitlines()]
+    assert len(versions) == 2
+    for version, leaf in zip(versions, (WEATHER, WEATHER.replace("realtime_weather", "weather_now")), strict=True):
+        shown = typed("show", version[:6], leaf, home=home)
+        assert f"{count} labels" in shown.stdout.splitlines()[0], shown.stderr
+
+
+def test_a_tree_is_named_by_folder_revision_or_version_and_anything_else_is_one_clear_line(tmp_path: Path) -> None:
+    tree = copied(tmp_path / "repository" / "tree")
+    git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    with_weather_renamed(tree)
+    done = typed("diff", f"HEAD:{tree}", str(tree), home=tmp_path)
+    assert done.stdout.startswith(f"rename {WEATHER} -> dynamic_information.weather_now"), done.stderr
+    done = typed("diff", "nowhere", str(tree), home=tmp_path)
+    assert done.exit_code == 2
+    assert "'nowhere' is no tree: name a folder, a git revision of one" in done.stderr
+    (tree / "migrations").mkdir()
+    (tree / "migrations" / "0001.yaml").write_text("from: a\nto: b\nchanges: []\n")
+    done = typed("diff", str(tree), str(tree), home=tmp_path)
+    assert done.exit_code == 2
+    assert "0001.yaml:3: changes: must be a list with at least one item" in done.stderr

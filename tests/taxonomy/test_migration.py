@@ -1,0 +1,136 @@
+"""Migration files: what is read from them, and the file, line and field of what is wrong in one."""
+
+from pathlib import Path
+
+import pytest
+
+from assets.taxonomy.changes import Kind
+from assets.taxonomy.diff import diff
+from assets.taxonomy.migration import (
+    Entry,
+    MigrationError,
+    Said,
+    check_entries,
+    draft,
+    entries_for,
+    migrations_frame,
+    next_file,
+    read_migrations,
+    stored_migrations,
+)
+from resources.lake import Lake
+from tests.taxonomy.builders import taxonomy
+
+TEXT = """\
+from: v1
+to: v2
+changes:
+  - kind: split
+    from: [a.x]
+    into: [a.x.m, a.x.n]
+    confirmed: true
+"""
+
+
+def faults(folder: Path, text: str) -> str:
+    folder.joinpath("0001.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(MigrationError) as caught:
+        read_migrations(folder)
+    return str(caught.value)
+
+
+def test_an_entry_is_read_with_its_place_and_stored_for_later_stages(tmp_path: Path) -> None:
+    tmp_path.joinpath("0001.yaml").write_text(TEXT)
+    found = read_migrations(tmp_path)
+    [entry] = entries_for(found, "v1", "v2")
+    assert entry == Entry(Said.SPLIT, ("a.x",), ("a.x.m", "a.x.n"), confirmed=True, where="0001.yaml:4")
+    assert entries_for(found, "v2", "v1") == ()
+    lake = Lake(root=str(tmp_path / "lake"))
+    assert stored_migrations(lake) == ()
+    lake.write("taxonomy/migrations", migrations_frame(found))
+    assert stored_migrations(lake) == found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "kind: split",
+            "kind: spilt",
+            "0001.yaml:4: changes[0].kind: 'spilt' is not known; allowed: rename, split, merge",
+        ),
+        ("[a.x.m, a.x.n]", "[a.x.m]", "0001.yaml:6: changes[0].into: a split needs two leaves or more, not 1"),
+        ("from: [a.x]", "from: a.x", "0001.yaml:5: changes[0].from: must be a list with at least one item"),
+        (
+            "confirmed: true",
+            "confirmed: maybe",
+            "0001.yaml:7: changes[0].confirmed: must be true or false, not 'maybe'",
+        ),
+        ("    confirmed: true\n", "", "0001.yaml:4: confirmed: is missing"),
+        ("confirmed", "confirmd", "0001.yaml:7: confirmd: is not known here; allowed: confirmed, from, into, kind"),
+        ("to: v2", "to: 12", "0001.yaml:2: to: must be a text, not '12'; put it in quotes"),
+        ("to: v2\n", "", "0001.yaml:1: to: is missing; migration needs changes, from, to"),
+        (TEXT, "", "0001.yaml:1: empty; a migration needs changes, from, to"),
+        (TEXT, "a: [", "0001.yaml:1: not YAML"),
+    ],
+)
+def test_a_fault_is_named_with_file_line_and_field(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert said in faults(tmp_path, TEXT.replace(old, new))
+
+
+BEFORE = {"a.x": ("1", "2", "3", "4"), "a.y": ("5", "6"), "a.z": ("7", "8")}
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (Entry(Said.SPLIT, ("a.q",), ("a.y", "a.z")), "from: 'a.q' is no leaf of the tree before"),
+        (Entry(Said.MERGE, ("a.x", "a.y"), ("a.q",)), "into: 'a.q' is no leaf of the tree after"),
+        (Entry(Said.RENAME, ("a.x",), ("a.y",)), "into: 'a.y' was there before: say merge"),
+    ],
+)
+def test_an_entry_that_the_trees_contradict_is_refused_at_its_place(entry: Entry, said: str) -> None:
+    with pytest.raises(MigrationError, match=f"m.yaml:9: {said}"):
+        check_entries([Entry(entry.kind, entry.before, entry.after, confirmed=True, where="m.yaml:9")],
+                      taxonomy(BEFORE), taxonomy(BEFORE))  # fmt: skip
+
+
+X, Y, Z = BEFORE.items()
+BOTH = ("5", "6", "7", "8")
+AFTER = {
+    "into children": (
+        {"a.x.m": ("1", "2"), "a.x.n": ("3", "4")} | dict([Y, Z]),
+        Entry(Said.SPLIT, ("a.x",), ("a.x.m", "a.x.n")),
+    ),
+    "into siblings": (
+        {"a.m": ("1", "2"), "a.n": ("3", "4")} | dict([Y, Z]),
+        Entry(Said.SPLIT, ("a.x",), ("a.m", "a.n")),
+    ),
+    "into a new leaf": (dict([X]) | {"a.both": BOTH}, Entry(Said.MERGE, ("a.y", "a.z"), ("a.both",))),
+    "into a leaf that grew": (dict([X]) | {"a.y": BOTH}, Entry(Said.MERGE, ("a.y", "a.z"), ("a.y",))),
+    "renamed and edited": (dict([X, Y]) | {"a.w": ("7", "8", "9")}, Entry(Said.RENAME, ("a.z",), ("a.w",))),
+}
+
+
+@pytest.mark.parametrize(("after", "guess"), AFTER.values(), ids=AFTER)
+def test_what_ids_and_meanings_cannot_tell_is_proposed_and_counts_once_confirmed(
+    tmp_path: Path, after: dict[str, tuple[str, ...]], guess: Entry
+) -> None:
+    old, new = taxonomy(BEFORE), taxonomy(after)
+    found = diff(old, new)
+    assert found.proposed == (guess,)
+    assert any("not confirmed as" in change.note for change in found.changes)
+    next_file(tmp_path).write_text(draft("1", "2", found.proposed).replace("confirmed: false", "confirmed: true"))
+    [confirmed] = entries_for(read_migrations(tmp_path), "1", "2")
+    said = diff(old, new, [confirmed])
+    assert said.proposed == ()
+    kinds = {change.kind for change in said.changes}
+    assert Kind(str(guess.kind)) in kinds
+    assert kinds <= {Kind(str(guess.kind)), Kind.EDIT}
+    assert (Kind.EDIT in kinds) == (guess.kind is Said.RENAME)
+
+
+def test_the_next_file_has_the_next_number(tmp_path: Path) -> None:
+    assert next_file(tmp_path).name == "0001.yaml"
+    tmp_path.joinpath("0007.yaml").write_text("")
+    assert next_file(tmp_path).name == "0008.yaml"
