@@ -115,7 +115,7 @@ def test_another_annotator_does_not_read_these_labels(tmp_path: Path) -> None:
 
 
 def test_a_request_with_other_leaves_allowed_is_another_request_and_is_kept_too(tmp_path: Path) -> None:
-    cache = LabelCache(tmp_path, annotator().version)
+    cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
     label_table(annotator(), queries(5), silent, cache=cache)
     allowed = ["discovery.area_summaries", "discovery.other"]
     few = queries(5).with_columns(among=pl.Series([allowed] * 5))
