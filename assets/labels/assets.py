@@ -75,7 +75,7 @@ def query_labels(context: dg.AssetExecutionContext, config: QueryLabelsConfig, l
         numbers |= {f"truth_{name}": value for name, value in truth.numbers.items()}
         figures["confusion"] = confusion_figure(truth.confused)
     context.log.info("%d queries, %d calls of %s: %s", len(done.labels), done.calls, annotator.kind, done.way)
-    note = moved_note(done.moved) if done.plan else None
+    note = moved_note(done.moved) if len(done.moved) else None
     return materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
 
 

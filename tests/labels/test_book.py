@@ -81,6 +81,7 @@ def test_going_to_another_tree_and_back_gives_the_labels_of_before_without_a_cal
         back, annotator = day.under(old, asked(25))
         assert annotator.asked == []
         assert planned.calls == 0
+        assert back.moved.select("query_id", "from", "to").equals(planned.moved.select("query_id", "from", "to"))
         assert back.labels.equals(first.labels)
         parts = planned.partitions
         differing = set(
