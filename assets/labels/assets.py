@@ -87,7 +87,7 @@ def query_labels(
         "%d queries, %d asked about by %s, %d quarantined: %s",
         len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
     )  # fmt: skip
-    note = moved_note(done.moved) if done.plan else None
+    note = moved_note(done.moved) if len(done.moved) else None
     return materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
 
 

@@ -33,7 +33,7 @@ class Relabelled(NamedTuple):
     """`kept`, `planned from VERSION` or `everything`."""
     plan: Plan | None
     moved: pl.DataFrame
-    """What the plan did: query_id, from, to, change; empty without one."""
+    """What the change of the tree did: query_id, from, to, change; empty where there was none."""
     calls: int
     """Rows labelled: those that the plan asked about and those that had no label."""
     labelled_now: int
@@ -112,7 +112,8 @@ def _start(
 ) -> _Start:
     if book.has(version):
         rows = book.present(version)
-        return _Start(rows, "kept", damaged=len(rows) != book.page(version)["rows"].sum())
+        whole = len(rows) == book.page(version)["rows"].sum()
+        return _Start(rows, "kept", moved=_back(book, version, rows), damaged=not whole)
     earlier = book.versions()
     if not earlier:
         return _Start(pl.DataFrame(schema=BOOKED), "everything")
@@ -131,6 +132,17 @@ def _start(
 
     after = apply_plan(rows, plan, annotate)
     return _Start(after, f"planned from {earlier[-1]}", plan, moved(plan, rows, after), next(iter(answered), None))
+
+
+def _back(book: LabelBook, version: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Where each query was under the version in force before, and is now that this one is taken up again."""
+    last = book.versions()[-1]
+    if last == version:
+        return pl.DataFrame(schema=MOVED)
+    was = book.present(last).select("query_id", pl.col("primary").alias("from"))
+    both = was.join(rows.select("query_id", pl.col("primary").alias("to")), on="query_id")
+    other = both.filter(pl.col("from") != pl.col("to"))
+    return other.select("query_id", "from", "to", change=pl.lit(f"back to tree {version}")).sort("query_id")
 
 
 def moved(plan: Plan, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:

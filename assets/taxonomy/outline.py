@@ -21,6 +21,11 @@ def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale) -> str:
         stale: what it leaves stale.
     """
     lines = [f"from tree {plan.before} to {plan.after}", *_changes(plan)]
+    if plan.kept:
+        lines.append(
+            f"the labels of tree {plan.after} are in the book and are taken up again: {len(plan.moved):,} rows get "
+            f"another first leaf, {plan.fresh:,} that came since are labelled"
+        )
     for name, leaves in plan.partitions._asdict().items():
         lines.append(f"leaves that {name.replace('changed', 'change')}: {_listed(leaves)}")
     lines.append("stale: " + ", ".join(f"{count:,} {name}" for name, count in stale.counts().items()))

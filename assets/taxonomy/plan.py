@@ -14,7 +14,7 @@ import polars as pl
 
 from assets.labels.rules import IRRELEVANT
 from assets.taxonomy.changes import Change, Diff, Kind
-from assets.taxonomy.questions import questions
+from assets.taxonomy.questions import QUESTIONS, questions
 from assets.taxonomy.stored import version_of
 from assets.taxonomy.tree import Taxonomy
 
@@ -51,11 +51,15 @@ class Plan:
     touched: pl.DataFrame
     """The buckets <primary, secondary> of rows that change or may: query_id, primary, secondary, as they are now."""
     partitions: Partitions
+    kept: bool = False
+    """Whether the labels of the tree after are in the book already and only taken up again."""
+    fresh: int = 0
+    """Rows of which a version that is taken up again has no label yet."""
 
     @property
     def calls(self) -> int:
         """How often the annotator is asked."""
-        return len(self.asked)
+        return len(self.asked) + self.fresh
 
     @property
     def hash(self) -> str:
@@ -104,6 +108,38 @@ def make_plan(
         .select("query_id", primary="was_primary", secondary="was_secondary")
         .sort("query_id"),
         partitions=_partitions(rows, asked, found.before, found.after),
+    )
+
+
+def plan_back(found: Diff, labels: pl.DataFrame, kept: pl.DataFrame) -> Plan:
+    """What taking up the labels of a version again does: they are there, so only rows that came since are asked about.
+
+    Args:
+        found: the changes.
+        labels: those in force; the columns of `labels/query_labels`.
+        kept: those of the tree after, as the book holds them; the same columns.
+    """
+    names = labels.columns
+    left = labels.join(kept, on=names, how="anti", nulls_equal=True)
+    right = kept.join(left.select("query_id"), on="query_id", how="semi")
+    both = left.select("query_id", "primary").join(right.select("query_id", "primary"), on="query_id", suffix="_now")
+    moved = both.filter(pl.col("primary") != pl.col("primary_now")).sort("query_id")
+    pair = [rows.select("query_id", "primary", "secondary") for rows in (left, right)]
+    touched = pair[0].join(pair[1], on=pair[0].columns, how="anti", nulls_equal=True)
+    entered = pair[1].join(pair[0], on=pair[0].columns, how="anti", nulls_equal=True)
+    return Plan(
+        before=version_of(found.before),
+        after=version_of(found.after),
+        changes=found.changes,
+        follows={},
+        asked=pl.DataFrame(schema=QUESTIONS),
+        moved=moved.select(
+            "query_id", pl.lit(None, pl.Int64).alias("change"), pl.col("primary").alias("from"), to="primary_now"
+        ),
+        touched=pl.concat([touched, entered]).sort("query_id"),
+        partitions=_parted({*left["primary"], *right["primary"]}, found.before, found.after),
+        kept=True,
+        fresh=len(left) - len(right),
     )
 
 
@@ -172,6 +208,10 @@ def _partitions(rows: pl.DataFrame, asked: pl.DataFrame, before: Taxonomy, after
     questioned = asked.filter(pl.col("among").is_not_null())
     settled = altered.filter(~pl.col("query_id").is_in(questioned["query_id"].implode()))
     touched = {*altered["was_primary"], *settled["primary"].drop_nulls(), *questioned["among"].explode().drop_nulls()}
+    return _parted(touched, before, after)
+
+
+def _parted(touched: set[str], before: Taxonomy, after: Taxonomy) -> Partitions:
     olds, news = {leaf.id for leaf in before.leaves}, {leaf.id for leaf in after.leaves}
     return Partitions(
         changed=tuple(sorted(touched & ((olds & news) | {IRRELEVANT}))),

@@ -14,7 +14,7 @@ from assets.taxonomy.changes import Diff
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import draft, entries_for, next_file, read_migrations
 from assets.taxonomy.outline import as_json, outline
-from assets.taxonomy.plan import Plan, make_plan
+from assets.taxonomy.plan import Plan, make_plan, plan_back
 from assets.taxonomy.stale import stale_in
 from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 from assets.taxonomy.tree import Taxonomy
@@ -146,7 +146,10 @@ def _plan(lake: Lake, before: str, after: str) -> _Planned:
     labels = lake.read(LABELS)
     old = tree_named(lake, before) if before else _in_force(lake, labels)
     found = _between(old, tree_named(lake, after or str(configured_folder())), after)
-    aliases = _book_of(lake, labels).aliases(version_of(old))
+    book, version = _book_of(lake, labels), version_of(found.after)
+    if book.has(version) and version != version_of(old):
+        return _Planned(labels, plan_back(found, labels, book.read(version).select(labels.columns)))
+    aliases = book.aliases(version_of(old))
     return _Planned(labels, make_plan(found, labels, near_below=configured_bound(), aliases=aliases))
 
 

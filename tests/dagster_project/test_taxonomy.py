@@ -75,6 +75,9 @@ def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_c
     assert f"| split {WEATHER} -> {', '.join(INTO)} | {len(carrying)} |" in str(done["note"])
     new = lake.read("labels/query_labels")
     assert new.join(carrying, on="query_id", how="anti").equals(old.join(carrying, on="query_id", how="anti"))
+    told = typed("plan", "", str(before), home=home)
+    assert "are in the book and are taken up again" in told.stdout
+    assert "price: 0 calls" in told.stdout
     back = labelled(lake, before)
     assert (back["way"], back["calls"]) == ("kept", 0)
     assert lake.read("labels/query_labels").equals(old)

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from assets.labels.book import LEAVES, PAGES, BookError, LabelBook, kinds
 from assets.labels.relabel import Relabelled, labels_under, moved_note
 from assets.labels.table import LABEL_SCHEMA
+from assets.taxonomy.diff import diff
+from assets.taxonomy.plan import plan_back
 from assets.taxonomy.stored import taxonomy_of, version_of
 from assets.taxonomy.tree import Taxonomy, load_taxonomy
 from resources.lake import Lake
@@ -75,9 +77,17 @@ def test_going_to_another_tree_and_back_gives_the_labels_of_before_without_a_cal
         files = bytes_of(day.lake)
         second, annotator = day.under(new, asked(25), (old, edited))
         assert len(annotator.asked) == second.calls == (second.plan.calls if second.plan else 0)
+        planned = plan_back(diff(new, old), second.labels, first.labels)
         back, annotator = day.under(old, asked(25))
         assert annotator.asked == []
+        assert planned.calls == 0
+        assert back.moved.select("query_id", "from", "to").equals(planned.moved.select("query_id", "from", "to"))
         assert back.labels.equals(first.labels)
+        parts = planned.partitions
+        differing = set(
+            second.labels.join(back.labels, on=back.labels.columns, how="anti", nulls_equal=True)["primary"]
+        )
+        assert differing <= {*parts.changed, *parts.appear, *parts.vanish}
         assert {name: bytes_of(day.lake)[name] for name in files} == files
         assert day.book.versions()[-1] == version_of(old)
 

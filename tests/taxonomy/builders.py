@@ -95,9 +95,12 @@ def _add(edited: Edited, leaf: str, before: Tree, flag: bool) -> None:
 
 
 def _split(edited: Edited, leaf: str, before: Tree, flag: bool) -> None:
+    if len(edited.tree[leaf]) < 2:
+        return
     examples = edited.tree.pop(leaf)
+    half = len(examples) // 2
     into = [f"{leaf}.s{i}" for i in range(2)] if flag else [f"{leaf}_s{i}" for i in range(2)]
-    edited.tree |= {into[0]: examples[:3], into[1]: examples[3:]}
+    edited.tree |= {into[0]: examples[:half], into[1]: examples[half:]}
     edited.entries.append(Entry(Said.SPLIT, (leaf,), tuple(into), confirmed=True, where="m.yaml:1"))
 
 
