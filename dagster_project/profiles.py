@@ -8,10 +8,10 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import dagster as dg
-from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 from sqlalchemy import make_url
 
 from assets import config, keys
@@ -41,6 +41,15 @@ class TrainerSettings(_Section):
     """Processes that share the episodes of a probe or an evaluation; the episodes are the same for any number."""
 
 
+class NightSettings(_Section):
+    """When the nightly probe starts, once its schedule is switched on."""
+
+    cron: Annotated[str, Field(pattern=r"^(\S+ ){4}\S+$")] = "0 3 * * *"
+    """Five fields, in UTC."""
+    late_s: PositiveInt = 3600
+    """Seconds after which a tick counts as missed; a missed night is skipped, not made up for."""
+
+
 class Profile(_Section):
     """Which resources, which sizes."""
 
@@ -50,6 +59,8 @@ class Profile(_Section):
     """One line for the reader."""
     trainer: TrainerSettings = TrainerSettings()
     """How training modules are started."""
+    nightly: NightSettings = NightSettings()
+    """When the frontier is probed again."""
     stages: Mapping[str, Mapping[str, Any]] = {}
     """Settings of stages (`[queries.raw_queries]` in the file), by table name; the rest keeps its nano defaults."""
 
@@ -143,7 +154,7 @@ def bind_active_profile() -> Profile:
 
 
 def _stages(content: Mapping[str, Any], *, profile: str) -> dict[str, dict[str, Any]]:
-    allowed = {keys.table_of(key) for key in keys.PIPELINE}
+    allowed = {keys.table_of(key) for key in (*keys.PIPELINE, *keys.BY_THE_CLOCK)}
     own = sorted(set(Profile.model_fields) - {"name", "stages"})
     stages: dict[str, dict[str, Any]] = {}
     for group, assets in content.items():

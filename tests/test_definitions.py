@@ -54,7 +54,7 @@ def test_every_asset_introduces_itself(key: dg.AssetKey) -> None:
     assert spec.group_name == key.path[0], "group, key prefix and folder must be one word"
 
 
-@pytest.mark.parametrize("key", keys.PIPELINE, ids=dg.AssetKey.to_user_string)
+@pytest.mark.parametrize("key", [*keys.PIPELINE, *keys.BY_THE_CLOCK], ids=dg.AssetKey.to_user_string)
 def test_every_key_resolves_to_an_asset(key: dg.AssetKey) -> None:
     assert key in SPECS
 

@@ -68,7 +68,7 @@ def moves(tasks: Sequence[Tried], *, level: float, seed: int = 0) -> list[Move]:
         level: chance of any alarm on a night on which nothing moved; shared out among the groups.
         seed: of the draws.
     """
-    drawn = {}
+    drawn: dict[str, NDArray[np.int64]] = {}
     for family in sorted({t.family for t in tasks}):
         draw = np.random.default_rng(stable_hash("moves", seed, family))
         drawn |= _drawn([t for t in tasks if t.family == family and t.scored > 0], draw)

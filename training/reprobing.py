@@ -10,7 +10,7 @@ for probing again. Information is how much K attempts are expected to shrink the
 `Var(p) K / (n + K)` with n the attempts that the belief is worth (exact for Beta and Bernoulli); learnability is the
 report's LPS, mean x expected variance. No score is ever zero: no task leaves for good.
 
-Shapes: Q tasks.
+Shapes: Q tasks, F families.
 """
 
 from collections.abc import Sequence
@@ -118,7 +118,8 @@ def belief(own: Counts, families: Sequence[str], kin: Counts | None = None, kin_
 
     def per_family(values_Q: Floats) -> Floats:
         """Sum over the family of each task."""
-        return np.bincount(family_Q, weights=values_Q, minlength=len(names))[family_Q]
+        sums_F: Floats = np.bincount(family_Q, weights=values_Q, minlength=len(names)).astype(np.float64)
+        return sums_F[family_Q]
 
     others_won_Q = per_family(own.won_Q) - own.won_Q + 1
     others_tried_Q = per_family(own.tried_Q) - own.tried_Q + 2

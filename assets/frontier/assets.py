@@ -175,7 +175,7 @@ def nightly_probes(
     lake.write(MOVES, moves_frame(night.moves))
     context.log.info("%s %s: %d attempts, %d on record", stage, policy.version, len(episodes), len(attempts))
     frame = night.table.with_columns(policy=pl.lit(policy.version), key=pl.lit(key.digest))
-    numbers = {"policy": f"{stage} {policy.version}", **night_numbers(night, episodes, len(attempts))}
+    numbers = night_numbers(night, episodes, len(attempts)) | {"stage": stage, "policy": policy.version}
     figures = {"regions": regions_figure(frame)}
     yield materialized(lake, NIGHTLY, frame, numbers=numbers, figures=figures)
 
@@ -209,7 +209,7 @@ def _play_night(
     return output, read_segments(output / EPISODES)
 
 
-def night_numbers(night: Night, episodes: pl.DataFrame, recorded: int) -> dict[str, int]:
+def night_numbers(night: Night, episodes: pl.DataFrame, recorded: int) -> dict[str, float | int | str]:
     """What the catalogue plots from night to night."""
     return {
         "episodes": len(episodes),

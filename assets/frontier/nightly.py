@@ -1,7 +1,7 @@
 """What a night of probing says: every training task with its interval and region, what moved, and alarms.
 
-Everything here is about one result key: the same policy, world, verifier and sampler. Attempts of a night that raised an
-alarm stay in the ledger and in the regions, but no later night is measured against them: an alarm does not become
+Everything here is about one result key: the same policy, world, verifier and sampler. Attempts of a night that raised
+an alarm stay in the ledger and in the regions, but no later night is measured against them: an alarm does not become
 the new normal by itself.
 
 Shapes: Q tasks.
