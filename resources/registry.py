@@ -188,7 +188,7 @@ class Registry(dg.ConfigurableResource):
         with self.session() as session:
             keys = {row.digest: _result_key(row) for row in session.scalars(select(ResultKeyRow))}
             rows = session.execute(select(*names, *sums).group_by(*names).order_by(*names)).all()
-        return [LedgerEntry(*map(row.__getitem__, range(6)), keys.get(row[0])) for row in rows]
+        return [LedgerEntry._make((*row, keys.get(row[0]))) for row in rows]
 
     def record_consumed(self, windows: Sequence[Consumed]) -> int:
         """Keep which rows were served when; returns how many windows were new.
