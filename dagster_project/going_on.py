@@ -5,13 +5,12 @@ with it (or `loopwright materialize`, which has none) stays started on the books
 pool. Every run notes the number of its process, so we can look.
 """
 
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import dagster as dg
+import psutil
 
 POOL: Final = "gpu"
 GOING_ON: Final = [
@@ -79,19 +78,7 @@ def _processes(instance: dg.DagsterInstance, run_id: str) -> list[tuple[int, flo
 def _runs(number: int, since: float) -> bool:
     """Whether process `number` is alive and was there at time `since`: numbers are used again."""
     try:
-        os.kill(number, 0)
-    except ProcessLookupError:
+        process = psutil.Process(number)
+        return bool(process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= since + CLOCKS_S)
+    except psutil.NoSuchProcess:
         return False
-    except PermissionError:
-        return True
-    stat = Path(f"/proc/{number}/stat")
-    if not stat.exists():
-        return True
-    fields = stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-    if fields[0] in "ZX":
-        return False
-    boot = next(
-        line for line in Path("/proc/stat").read_text(encoding="ascii").splitlines() if line.startswith("btime")
-    )
-    started = int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-    return started <= since + CLOCKS_S

@@ -7,8 +7,8 @@ import pytest
 
 from assets.frontier.assets import nightly_probes
 from assets.frontier.checks import (
-    no_pass_rate_moved_by_itself,
     nightly_probes_are_of_one_policy_and_hold_every_training_task,
+    no_pass_rate_moved_by_itself,
 )
 from assets.frontier.nightly import TABLE
 from environments.worlds.atlas.tasks import fresh_tasks
