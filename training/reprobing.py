@@ -171,9 +171,9 @@ def night_plan(
 ) -> pl.DataFrame:
     """Which tasks the night tries, `k` attempts each, and from which attempt number on; by task id.
 
-    A share of the budget watches what is known, evenly over families: only tasks that were tried before can show
-    that a pass rate moved by itself. The rest goes by score. Ties are broken by a hash that changes from night to
-    night.
+    A share of the budget watches what is known, evenly over families, tasks tried longest ago first: only they can
+    show that a pass rate moved by itself. The rest goes by score. Ties are broken by a hash that changes from night
+    to night.
 
     Args:
         tasks: training tasks.
@@ -190,19 +190,27 @@ def night_plan(
     ordered = sorted(tasks, key=lambda t: t.task_id)
     mine, room = counts_of(own, ordered), max(1, attempts // k)
     expected = belief(mine, [t.family for t in ordered], counts_of(kin, ordered), kin_weight)
-    night, begun = int(own["next_attempt"].sum()), dict(own.select("task_id", "next_attempt").iter_rows())
+    night = int(own["next_attempt"].sum())
+    begun, last = (dict(own.select("task_id", name).iter_rows()) for name in ("next_attempt", "last"))
     rows = pl.DataFrame(
         {
             "task_id": [t.task_id for t in ordered],
             "family": [t.family for t in ordered],
             "first": [begun.get(t.task_id, 0) for t in ordered],
+            "last": [last.get(t.task_id, 0) for t in ordered],
             "score": score(expected, k),
             "lot": [stable_hash("night", night, t.task_id) for t in ordered],
         },
-        schema_overrides={"task_id": pl.String, "family": pl.String, "first": pl.Int64, "lot": pl.UInt64},
+        schema_overrides={
+            "task_id": pl.String,
+            "family": pl.String,
+            "first": pl.Int64,
+            "last": pl.Int64,
+            "lot": pl.UInt64,
+        },
     )
-    turn = pl.col("lot").rank("ordinal").over("family")
-    known = rows.filter(pl.col("first") > 0).with_columns(turn=turn).sort("turn", "lot")
+    turn = pl.int_range(pl.len()).over("family")
+    known = rows.filter(pl.col("first") > 0).sort("last", "lot").with_columns(turn=turn).sort("turn", "lot")
     watched = known.head(round(watch * room)).drop("turn")
     rest = rows.join(watched, on="task_id", how="anti").sort("score", "lot", descending=[True, False])
     chosen = [
