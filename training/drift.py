@@ -11,7 +11,7 @@ Shapes: Q tasks, G points of the grid over mean and spread of a family, D draws.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from scipy.special import betaln
 from environments.seeds import stable_hash
 from training.curriculum import Floats
 
-DRAWS: Final = 20_000
+DRAWS: Final = 100_000
 MEANS: Final = np.linspace(0.02, 0.98, 25)
 WORTHS: Final = np.geomspace(0.5, 128, 9)
 """Grid over a family's mean rate, and over how alike its tasks are (attempts that the family's rate is worth)."""
@@ -60,38 +60,38 @@ class Move(NamedTuple):
     """Of a rate at least as far off, if nothing moved."""
 
 
-def moves(tasks: Sequence[Tried], *, level: float, seed: int = 0) -> list[Move]:
+def moves(tasks: Sequence[Tried], *, level: float, draws: int = DRAWS, seed: int = 0) -> list[Move]:
     """Families and pools that moved, most certain first.
 
     Args:
         tasks: every task tried before tonight; those tried tonight too are compared.
         level: chance of any alarm on a night on which nothing moved; shared out among the groups.
+        draws: of tonight as expected; with few, no group can be sure enough (`2 / draws` must be below its share).
         seed: of the draws.
     """
-    drawn: dict[str, NDArray[np.int64]] = {}
-    for family in sorted({t.family for t in tasks}):
-        draw = np.random.default_rng(stable_hash("moves", seed, family))
-        drawn |= _drawn([t for t in tasks if t.family == family and t.scored > 0], draw)
-    again = [t for t in tasks if t.task_id in drawn]
     groups: dict[tuple[str, str], list[Tried]] = defaultdict(list)
-    for task in again:
-        groups["family", task.family].append(task)
-        groups["pool", task.pool].append(task)
-    found = [_compared(kind, name, members, drawn) for (kind, name), members in sorted(groups.items())]
+    expected: dict[tuple[str, str], NDArray[np.int64]] = defaultdict(lambda: np.zeros(draws, dtype=np.int64))
+    for family in sorted({t.family for t in tasks}):
+        known = [t for t in tasks if t.family == family and t.scored > 0]
+        again = sorted(t for t in known if t.scored_tonight > 0)
+        for task, won_D in zip(again, _tonight(known, again, draws, stable_hash("moves", seed, family)), strict=True):
+            for group in (("family", family), ("pool", task.pool)):
+                groups[group].append(task)
+                expected[group] += won_D
+    found = [_compared(kind, name, members, expected[kind, name]) for (kind, name), members in sorted(groups.items())]
     return sorted((m for m in found if m.probability < level / len(found)), key=lambda m: (m.probability, m[:2]))
 
 
-def _drawn(family: Sequence[Tried], draw: np.random.Generator) -> dict[str, NDArray[np.int64]]:
-    """Tonight's successes of each task of a family as expected, shape (D,), by task id."""
-    again = [t for t in family if t.scored_tonight > 0]
+def _tonight(known: Sequence[Tried], again: Sequence[Tried], draws: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Successes of each task of `again` as its family lets expect, shape (D,)."""
     if not again:
-        return {}
-    alpha_G, beta_G, weight_G = _grid(family)
-    point_D = draw.choice(len(weight_G), DRAWS, p=weight_G)
+        return
+    draw = np.random.default_rng(seed)
+    alpha_G, beta_G, weight_G = _grid(known)
+    point_D = draw.choice(len(weight_G), draws, p=weight_G)
     alpha_D, beta_D = alpha_G[point_D], beta_G[point_D]
-    return {
-        t.task_id: draw.binomial(t.scored_tonight, draw.beta(alpha_D + t.won, beta_D + t.scored - t.won)) for t in again
-    }
+    for task in again:
+        yield draw.binomial(task.scored_tonight, draw.beta(alpha_D + task.won, beta_D + task.scored - task.won))
 
 
 def _grid(family: Sequence[Tried]) -> tuple[Floats, Floats, Floats]:
@@ -99,16 +99,15 @@ def _grid(family: Sequence[Tried]) -> tuple[Floats, Floats, Floats]:
     mean_G, worth_G = (m.ravel() for m in np.meshgrid(MEANS, WORTHS))
     alpha_G, beta_G = mean_G * worth_G, (1 - mean_G) * worth_G
     log_G = np.zeros(len(alpha_G))
-    for task in family:
+    for task in sorted(family):
         log_G += betaln(alpha_G + task.won, beta_G + task.scored - task.won) - betaln(alpha_G, beta_G)
     weight_G = np.exp(log_G - log_G.max())
     return alpha_G, beta_G, weight_G / weight_G.sum()
 
 
-def _compared(kind: str, name: str, members: Sequence[Tried], drawn: Mapping[str, NDArray[np.int64]]) -> Move:
-    total_D = np.sum([drawn[t.task_id] for t in members], axis=0)
+def _compared(kind: str, name: str, members: Sequence[Tried], total_D: NDArray[np.int64]) -> Move:
     won, tried = sum(t.won_tonight for t in members), sum(t.scored_tonight for t in members)
-    below, above = (int((total_D <= won).sum()), int((total_D >= won).sum()))
+    below, above = int((total_D <= won).sum()), int((total_D >= won).sum())
     return Move(
         kind,
         name,

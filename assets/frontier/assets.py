@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import dagster as dg
 import numpy as np
 import polars as pl
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from assets import keys
 from assets.config import Several, Share, StageConfig
@@ -89,7 +90,7 @@ class NightlyProbesConfig(StageConfig, stage=keys.NIGHTLY_PROBES):
     """Share of the budget for tasks that are known, evenly over families: what an alarm stands on."""
     kin_weight: NonNegativeFloat = 2.0
     """Attempts that the probes of the newest other policy are worth where the budget is shared out; never more."""
-    level: Share = 0.001
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.001
     """Chance of an alarm on a night on which nothing moved."""
     seed: int = 1
 

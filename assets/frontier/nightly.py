@@ -16,7 +16,7 @@ import polars as pl
 from environments.task import Task
 from resources.registry import WON, LedgerEntry, Outcome
 from training.curriculum import HOPELESS_BELOW, Region
-from training.drift import Move, Tried, moves
+from training.drift import DRAWS, Move, Tried, moves
 from training.reprobing import LEDGER_SCHEMA, PARTS, belief, counts_of, decided_regions, interval
 
 TABLE: Final = "frontier/nightly_probes"
@@ -56,7 +56,13 @@ def attempts_frame(outcomes: Iterable[Outcome]) -> pl.DataFrame:
 
 
 def night_of(
-    tasks: Sequence[Task], attempts: pl.DataFrame, tonight: pl.DataFrame, doubted: pl.DataFrame, *, level: float
+    tasks: Sequence[Task],
+    attempts: pl.DataFrame,
+    tonight: pl.DataFrame,
+    doubted: pl.DataFrame,
+    *,
+    level: float,
+    draws: int = DRAWS,
 ) -> Night:
     """Regions after the night, and what moved in it.
 
@@ -66,6 +72,7 @@ def night_of(
         tonight: result_key, task_id, attempt of this night's.
         doubted: attempts of nights that raised an alarm.
         level: see `training.drift.moves`.
+        draws: likewise.
 
     Raises:
         ValueError: the attempts are of several result keys.
@@ -73,7 +80,7 @@ def night_of(
     ordered = sorted(tasks, key=lambda t: t.task_id)
     earlier = attempts.join(tonight, on=ATTEMPT, how="anti")
     compared = _tried(ordered, earlier.join(doubted, on=ATTEMPT, how="anti"), attempts, tonight)
-    found = moves(compared, level=level)
+    found = moves(compared, level=level, draws=draws)
     named = {(m.kind, m.name) for m in found}
     shaken = [t.task_id for t in compared if {("family", t.family), ("pool", t.pool)} & named]
     more = tonight.filter(pl.col("task_id").is_in(shaken)).select(ATTEMPT)

@@ -1,8 +1,8 @@
 """The nightly schedule under a real daemon, on a profile that ticks every minute.
 
 First session of `loopwright ui`: a probing launched by hand is under way, the tick is skipped, and everything is killed
-outright, code server and probing included. Second session, after a tick was missed: that night is not made up for, a
-killed worker ends its run, and the next tick probes, although the books still held a run for started.
+outright, code server and probing included. Second session, after a tick was missed: that night is not made up for,
+and the next one probes, although the books still held the killed run for started; a killed worker ends its run.
 """
 
 import json
@@ -51,18 +51,18 @@ def test_nights_by_the_clock(tmp_path: Path) -> None:
             missed = until(lambda: ticks(instance)[1:], again, 90)[0]
             assert missed.status is TickStatus.SKIPPED
             assert "nights are not made up for" in (missed.skip_reason or ""), missed
-            killed = launch(again)
-            kill_worker(instance, killed, again)
-            until(lambda: status(instance, killed) is dg.DagsterRunStatus.FAILURE, again, 60)
             assert registry.outcomes(TABLE) == []
             [night] = until(lambda: [t for t in ticks(instance) if t.run_ids], again, 150)[0].run_ids
             assert status(instance, by_hand) is dg.DagsterRunStatus.FAILURE, "closed by the tick, its place given back"
             until(lambda: status(instance, night) is dg.DagsterRunStatus.SUCCESS, again, 120)
+            killed = launch(again)
+            kill_worker(instance, killed, again)
+            until(lambda: status(instance, killed) is dg.DagsterRunStatus.FAILURE, again, 60)
         assert len(registry.outcomes(TABLE)) == 32, "the night's budget on micro, appended to the ledger"
 
 
 def launch(pages: Pages) -> str:
-    """Launch the job from the pages, with a budget that lasts; returns the run once its process plays."""
+    """Launch the job from the pages, with a budget that lasts; returns the run."""
     query = """mutation($p: ExecutionParams!) {launchRun(executionParams: $p) {
         __typename ... on LaunchRunSuccess {run {runId}} ... on PythonError {message}}}"""
     params = {"selector": {**PLACE, "jobName": JOB}, "runConfigData": json.dumps(LONG)}

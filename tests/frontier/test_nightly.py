@@ -64,7 +64,7 @@ class Nights:
         assert self.registry.record_outcomes(played) == len(played), "no attempt is repeated"
         attempts_so_far = attempts_frame(self.registry.outcomes(result_key=key.digest))
         tonight = attempts_frame(played).select(ATTEMPT)
-        found = night_of(TASKS, attempts_so_far, tonight, self.doubted, level=0.001)
+        found = night_of(TASKS, attempts_so_far, tonight, self.doubted, level=0.001, draws=40_000)
         self.doubted = found.doubted
         return found
 
@@ -117,7 +117,6 @@ def test_a_fresh_policy_is_undecided_whatever_the_one_before_it_was(tmp_path: Pa
 
 def test_an_interval_decides_and_evidence_moves_a_task_both_ways_under_one_key() -> None:
     task = TASKS[0]
-    others = [t for t in TASKS if t.family == task.family][:1]
     rows = [(1.0, 40), (0.0, 40), (1.0, 400)]
     told: list[tuple[str, str | None]] = []
     attempts = attempts_frame([])
@@ -125,13 +124,12 @@ def test_an_interval_decides_and_evidence_moves_a_task_both_ways_under_one_key()
         start = len(attempts)
         more = attempts_frame(Outcome("s", "k", task.task_id, start + n, "p", "scored", reward) for n in range(count))
         attempts = pl.concat([attempts, more])
-        night = night_of(others, attempts, more.select(ATTEMPT), pl.DataFrame(schema=DOUBTED_SCHEMA), level=1e-9)
+        night = night_of([task], attempts, more.select(ATTEMPT), pl.DataFrame(schema=DOUBTED_SCHEMA), level=1e-9)
         [row] = night.table.iter_rows(named=True)
         assert row["low"] < row["mean"] < row["high"]
         assert row["n"] == len(attempts)
         told.append((row["region"], row["moved_from"]))
-    assert told == [("trivial", None), ("learnable", "trivial"), ("trivial", "learnable")][:2] + [told[2]]
-    assert told[2][0] in {"trivial", "learnable"}
+    assert told == [("trivial", None), ("learnable", "trivial"), ("trivial", "learnable")]
 
 
 def test_a_task_that_is_always_equally_partly_right_is_a_plateau() -> None:
