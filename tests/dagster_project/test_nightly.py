@@ -56,6 +56,7 @@ def test_nights_by_the_clock(tmp_path: Path) -> None:
                 assert missed.status is TickStatus.SKIPPED
                 assert "nights are not made up for" in (missed.skip_reason or "")
             [night] = until(lambda: [t for t in ticks(instance) if t.run_ids], again, 150)[0].run_ids
+            switch_off(instance)
             assert status(instance, by_hand) is dg.DagsterRunStatus.FAILURE, "closed by the tick, its place given back"
             until(lambda: status(instance, night) is dg.DagsterRunStatus.SUCCESS, again, 120)
             killed = launch(again)
@@ -77,6 +78,12 @@ def switch_on(pages: Pages) -> None:
     query = "mutation($s: ScheduleSelector!) {startSchedule(scheduleSelector: $s) {__typename}}"
     answer = pages.ask(query, s={**PLACE, "scheduleName": SCHEDULE})
     assert answer["startSchedule"]["__typename"] == "ScheduleStateResult", answer
+
+
+def switch_off(instance: dg.DagsterInstance) -> None:
+    """Switch the schedule off, so that no second night comes while the first is looked at."""
+    [state] = [s for s in instance.all_instigator_state() if s.instigator_name == SCHEDULE]
+    instance.stop_schedule(state.instigator_origin_id, state.selector_id, None)
 
 
 def ticks(instance: dg.DagsterInstance) -> list[InstigatorTick]:
