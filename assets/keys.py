@@ -33,6 +33,7 @@ ADAPTIVE_TRAJECTORIES: Final = dg.AssetKey(["trajectories", "adaptive_trajectori
 BOUNDARY_POLICY: Final = dg.AssetKey(["sft", "boundary_policy"])
 BOUNDARY_PROBES: Final = dg.AssetKey(["frontier", "boundary_probes"])
 RL_POLICY: Final = dg.AssetKey(["policy", "rl_policy"])
+NIGHTLY_PROBES: Final = dg.AssetKey(["frontier", "nightly_probes"])
 RESULTS: Final = dg.AssetKey(["benchmarks", "results"])
 REPORT: Final = dg.AssetKey(["benchmarks", "report"])
 
@@ -59,4 +60,8 @@ PIPELINE: Final = (
     RESULTS,
     REPORT,
 )
-"""All of them, each after what it is made from."""
+"""The line: each after what it is made from."""
+
+BY_THE_CLOCK: Final = (NIGHTLY_PROBES,)
+"""What a schedule makes beside the line: it hangs on the clock and on what earlier nights recorded, so that neither a
+demo nor the job `factory` makes it, and nothing on the line turns stale with it."""

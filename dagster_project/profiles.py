@@ -8,12 +8,13 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import dagster as dg
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
@@ -85,6 +86,15 @@ class EndpointSettings(_Section):
         return own | ({"api_key": dg.EnvVar(self.api_key_variable)} if self.api_key_variable else {})
 
 
+class NightSettings(_Section):
+    """When the nightly probe starts, once its schedule is switched on."""
+
+    cron: Annotated[str, Field(pattern=r"^(\S+ ){4}\S+$")] = "0 3 * * *"
+    """Five fields, in UTC."""
+    late_s: PositiveInt = 3600
+    """Seconds after which a tick counts as missed; a missed night is skipped, not made up for."""
+
+
 class Profile(_Section):
     """Which resources, which sizes."""
 
@@ -96,6 +106,8 @@ class Profile(_Section):
     """How training modules are started."""
     teacher: EndpointSettings = EndpointSettings()
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
+    nightly: NightSettings = NightSettings()
+    """When the frontier is probed again."""
     stages: Mapping[str, Mapping[str, Any]] = {}
     """Settings of stages (`[queries.raw_queries]` in the file), by table name; the rest keeps its nano defaults."""
 
@@ -189,7 +201,7 @@ def bind_active_profile() -> Profile:
 
 
 def _stages(content: Mapping[str, Any], *, profile: str) -> dict[str, dict[str, Any]]:
-    allowed = {keys.table_of(key) for key in keys.PIPELINE}
+    allowed = {keys.table_of(key) for key in (*keys.PIPELINE, *keys.BY_THE_CLOCK)}
     own = sorted(set(Profile.model_fields) - {"name", "stages"})
     stages: dict[str, dict[str, Any]] = {}
     for group, assets in content.items():

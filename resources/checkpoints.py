@@ -8,21 +8,24 @@ model lies.
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import dagster as dg
 import polars as pl
 
+from environments.episode import ResultKey
 from resources.lake import Lake
 from resources.registry import Consumed, Registry
 from resources.trainer import Trainer
 from training.checkpoint import MODEL, content_version, read_manifest
 from training.code import code_of
-from training.journal import read_segments
+from training.journal import FINGERPRINT, read_segments
 from training.runs import RolloutPlan, RolloutRun, Run
 
 ROLLOUTS = "training.rollouts"
 LEDGER, HISTORY, EPISODES = "consumed.json", "history.json", "episodes"
+FURTHEST_FIRST: Final = ("policy/rl_policy", "sft/boundary_policy", "sft/seed_policy")
+"""The stages that leave a policy, the one that has learned most first."""
 
 
 class Checkpoint(NamedTuple):
@@ -99,6 +102,24 @@ def read_checkpoint(lake: Lake, table: str) -> Checkpoint:
     row = lake.read(table).row(0, named=True)
     model = Path(lake.root) / row["model"]
     return Checkpoint(row["version"], model, read_manifest(model))
+
+
+def newest_policy(lake: Lake, registry: Registry) -> tuple[str, Checkpoint] | None:
+    """The policy that has learned most among those that the registry knows, and its stage; None where there is none.
+
+    Read from the registry, not over an asset edge: a policy that is being made, or that nobody registered, does not
+    count.
+    """
+    for table in FURTHEST_FIRST:
+        if lake.exists(table) and registry.artefact(table, lake.version(table)) is not None:
+            return table, read_checkpoint(lake, table)
+    return None
+
+
+def key_of(output: Path) -> ResultKey:
+    """The key under which a rollout run scored, as its journal states it."""
+    stated = json.loads((output / EPISODES / FINGERPRINT).read_text(encoding="utf-8"))
+    return ResultKey.model_validate(stated["key"])
 
 
 def record_consumed(registry: Registry, checkpoint: Checkpoint, window: int = 100) -> int:

@@ -10,18 +10,21 @@ from typing import Any, Final, Literal, NamedTuple
 
 import dagster as dg
 from pydantic import ConfigDict
-from sqlalchemy import Select, select, tuple_
+from sqlalchemy import Select, case, func, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, aliased
 
+from environments.episode import ResultKey
 from resources.migrations import RegistryError, ready_engine
-from resources.schema import ArtefactRow, Base, ConsumedRow, EdgeRow, EpisodeRow
+from resources.schema import ArtefactRow, Base, ConsumedRow, EdgeRow, EpisodeRow, ResultKeyRow
 
-__all__ = ["Artefact", "Consumed", "Outcome", "Registry", "RegistryError"]
+__all__ = ["Artefact", "Consumed", "LedgerEntry", "Outcome", "Registry", "RegistryError"]
 
 ROWS_AT_ONCE: Final = 2_000
 """Rows of one INSERT; SQLite allows 32,766 bound values."""
+WON: Final = 1.0 - 1e-6
+"""Reward from which an attempt is a success, as `environments.episode.Scored` has it."""
 
 
 class Artefact(NamedTuple):
@@ -58,6 +61,25 @@ class Outcome(NamedTuple):
     """Only `scored` has a reward."""
     reward: float | None = None
     """0 to 1, or nothing."""
+
+
+class LedgerEntry(NamedTuple):
+    """What the capability ledger holds of one task under one result key, over all stages that probed it."""
+
+    result_key: str
+    """Digest; another policy, world, verifier or sampler has another."""
+    task_id: str
+    """The task."""
+    scored: int
+    """Attempts that were graded."""
+    won: int
+    """Those that were perfect."""
+    next_attempt: int
+    """Number after the last attempt on record, graded or not."""
+    last: int
+    """Grows with time: place of the last attempt in the ledger."""
+    key: ResultKey | None
+    """What the digest stands for; None where that was never recorded."""
 
 
 class Consumed(NamedTuple):
@@ -132,14 +154,41 @@ class Registry(dg.ConfigurableResource):
         with self.session() as session:
             return _insert_same(session, EpisodeRow, [o._asdict() for o in outcomes], names)
 
-    def outcomes(self, stage: str, result_key: str | None = None) -> list[Outcome]:
-        """Recorded attempts of a stage, by result key, task and attempt."""
-        order = (EpisodeRow.result_key, EpisodeRow.task_id, EpisodeRow.attempt)
-        wanted = select(EpisodeRow).where(EpisodeRow.stage == stage).order_by(*order)
+    def outcomes(self, stage: str | None = None, result_key: str | None = None) -> list[Outcome]:
+        """Recorded attempts of a stage, or of all, by result key, task and attempt."""
+        wanted = select(EpisodeRow).order_by(
+            EpisodeRow.result_key, EpisodeRow.task_id, EpisodeRow.attempt, EpisodeRow.stage
+        )
+        if stage is not None:
+            wanted = wanted.where(EpisodeRow.stage == stage)
         if result_key is not None:
             wanted = wanted.where(EpisodeRow.result_key == result_key)
         with self.session() as session:
             return [Outcome(*(getattr(row, name) for name in Outcome._fields)) for row in session.scalars(wanted)]
+
+    def record_result_key(self, key: ResultKey) -> None:
+        """Keep what the digest of a result key stands for.
+
+        Raises:
+            RegistryError: the digest stands for something else.
+        """
+        with self.session() as session:
+            _insert_same(session, ResultKeyRow, [{"digest": key.digest, **key.model_dump()}], ("digest",))
+
+    def ledger(self) -> list[LedgerEntry]:
+        """The capability ledger, summed by result key and task, in that order."""
+        scored = EpisodeRow.status == "scored"
+        sums = (
+            func.sum(case((scored, 1), else_=0)),
+            func.sum(case((scored & (EpisodeRow.reward >= WON), 1), else_=0)),
+            func.max(EpisodeRow.attempt) + 1,
+            func.max(EpisodeRow.id),
+        )
+        names = (EpisodeRow.result_key, EpisodeRow.task_id)
+        with self.session() as session:
+            keys = {row.digest: _result_key(row) for row in session.scalars(select(ResultKeyRow))}
+            rows = session.execute(select(*names, *sums).group_by(*names).order_by(*names)).all()
+        return [LedgerEntry._make((*row, keys.get(row[0]))) for row in rows]
 
     def record_consumed(self, windows: Sequence[Consumed]) -> int:
         """Keep which rows were served when; returns how many windows were new.
@@ -180,6 +229,10 @@ class Registry(dg.ConfigurableResource):
 
 def _artefact(row: ArtefactRow) -> Artefact:
     return Artefact(row.key, row.data_version, row.kind, row.path, row.run_id, row.numbers)
+
+
+def _result_key(row: ResultKeyRow) -> ResultKey:
+    return ResultKey(**{name: getattr(row, name) for name in ResultKey.model_fields})
 
 
 def _artefact_id(session: Session, key: str, data_version: str) -> int:

@@ -1,4 +1,6 @@
-"""The registry's tables: artefacts, the edges between them, episodes and the rows that training consumed.
+"""The registry's tables: artefacts, the edges between them, episodes, their keys, and the rows that training consumed.
+
+Episodes and their keys are the capability ledger: rows are added, and the database refuses to change or delete one.
 
 Values here are small facts to be asked across stages; the rows themselves lie in the lake. A change to this file needs
 a migration (`resources/migrations/versions/`); a test compares the two.
@@ -65,12 +67,28 @@ class EpisodeRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     stage: Mapped[str] = mapped_column(String(200))
-    result_key: Mapped[str] = mapped_column(String(64))
+    result_key: Mapped[str] = mapped_column(String(64), index=True)
     task_id: Mapped[str] = mapped_column(String(200))
     attempt: Mapped[int]
     policy: Mapped[str] = mapped_column(String(200), index=True)
     status: Mapped[str] = mapped_column(String(10))
     reward: Mapped[float | None] = mapped_column(Double)
+
+
+class ResultKeyRow(Base):
+    """What an episode's result key stands for; results of different keys never mix."""
+
+    __tablename__ = "result_keys"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    world: Mapped[str]
+    tools: Mapped[str]
+    verifier: Mapped[str]
+    judge: Mapped[str]
+    rubric: Mapped[str]
+    sampler: Mapped[str]
+    template: Mapped[str]
+    policy: Mapped[str] = mapped_column(String(200))
 
 
 class ConsumedRow(Base):

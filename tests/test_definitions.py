@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 from assets import keys
 from dagster_project import profiles
 from dagster_project.definitions import defs
-from dagster_project.jobs import reprobe_frontier
-from dagster_project.schedules import nightly_frontier_reprobe
+from dagster_project.schedules import SCHEDULES
 
 STUB = "dagster/auto_created_stub_asset"
 FOUND = sorted(defs.resolve_all_asset_specs(), key=lambda spec: spec.key.path)
@@ -54,7 +52,7 @@ def test_every_asset_introduces_itself(key: dg.AssetKey) -> None:
     assert spec.group_name == key.path[0], "group, key prefix and folder must be one word"
 
 
-@pytest.mark.parametrize("key", keys.PIPELINE, ids=dg.AssetKey.to_user_string)
+@pytest.mark.parametrize("key", [*keys.PIPELINE, *keys.BY_THE_CLOCK], ids=dg.AssetKey.to_user_string)
 def test_every_key_resolves_to_an_asset(key: dg.AssetKey) -> None:
     assert key in SPECS
 
@@ -83,13 +81,22 @@ def test_every_profile_loads_the_definitions(name: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "loading definitions writes nothing"
 
 
-def test_the_nightly_probe_waits_for_the_one_before_it() -> None:
-    with dg.instance_for_test() as instance:
-        tonight = dg.build_schedule_context(instance, scheduled_execution_time=datetime(2026, 6, 10, 3, tzinfo=UTC))
-        assert isinstance(nightly_frontier_reprobe(tonight), dg.RunRequest)
-        instance.add_run(
-            dg.DagsterRun(job_name=reprobe_frontier.name, run_id="earlier", status=dg.DagsterRunStatus.STARTED)
-        )
-        skipped = nightly_frontier_reprobe(tonight)
-    assert isinstance(skipped, dg.SkipReason)
-    assert skipped.skip_message == "run earlier is still probing"
+def test_what_a_schedule_makes_is_beside_the_line_and_every_asset_is_one_or_the_other() -> None:
+    assert set(keys.PIPELINE) | set(keys.BY_THE_CLOCK) == set(SPECS)
+    assert not set(keys.PIPELINE) & set(keys.BY_THE_CLOCK)
+    graph = defs.resolve_asset_graph()
+    for key in keys.BY_THE_CLOCK:
+        assert not graph.get(key).child_keys, "nothing on the line may turn stale with it"
+
+
+def test_the_jobs_select_the_line_and_the_night() -> None:
+    made = {
+        name: defs.resolve_job_def(name).asset_layer.selected_asset_keys for name in ("factory", "reprobe_frontier")
+    }
+    assert made["factory"] == set(keys.PIPELINE)
+    assert made["reprobe_frontier"] == {keys.NIGHTLY_PROBES}
+
+
+def test_schedules_are_off_until_someone_switches_them_on_and_come_at_three() -> None:
+    assert [s.default_status for s in SCHEDULES] == [dg.DefaultScheduleStatus.STOPPED] * len(SCHEDULES)
+    assert profiles.load("nano").nightly.cron == "0 3 * * *"

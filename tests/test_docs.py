@@ -24,7 +24,7 @@ def test_links_and_named_files_are_there(page: Path) -> None:
 
 def test_the_picture_of_the_graph_shows_every_asset_and_no_other() -> None:
     drawn = re.findall(r'class="t"[^>]*>(\w+)<', (ROOT / "docs" / "graph.svg").read_text(encoding="utf-8"))
-    assert sorted(drawn) == sorted(key.path[-1] for key in keys.PIPELINE)
+    assert sorted(drawn) == sorted(key.path[-1] for key in (*keys.PIPELINE, *keys.BY_THE_CLOCK))
 
 
 def test_the_readme_names_every_command_and_only_those() -> None:

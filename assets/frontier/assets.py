@@ -1,23 +1,53 @@
 """The frontier: what the current policy solves sometimes, measured by K attempts at each probed task."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
 import dagster as dg
 import numpy as np
 import polars as pl
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from assets import keys
 from assets.config import Several, Share, StageConfig
 from assets.frontier.figures import regions_figure
+from assets.frontier.nightly import (
+    DOUBTED,
+    DOUBTED_SCHEMA,
+    MOVES,
+    Night,
+    attempts_frame,
+    ledger_frame,
+    moves_frame,
+    night_of,
+)
+from assets.frontier.nightly import TABLE as NIGHTLY
 from assets.frontier.probing import frontier_frame, probe_sample, probes_frame
 from assets.metadata import materialized
 from assets.tasks.pool import tasks_of
-from resources.checkpoints import ROLLOUTS, Checkpoint, play, read_checkpoint, run_folder
+from environments.task import Task
+from resources.checkpoints import (
+    EPISODES,
+    ROLLOUTS,
+    Checkpoint,
+    key_of,
+    newest_policy,
+    play,
+    read_checkpoint,
+    run_folder,
+    start,
+)
 from resources.lake import Lake
 from resources.registry import Outcome, Registry
 from resources.trainer import Trainer
 from training.code import code_of
+from training.journal import read_segments
+from training.reprobing import NightRun
 from training.runs import RolloutRun
 from training.trajectories import tasks_frame
+
+REPROBE = "training.reprobe"
 
 
 class SeedProbesConfig(StageConfig, stage=keys.SEED_PROBES):
@@ -43,6 +73,25 @@ class BoundaryProbesConfig(StageConfig, stage=keys.BOUNDARY_PROBES):
     temperature: PositiveFloat = 1.0
     batch: PositiveInt = 192
     warm_up_share: Share = 0.7
+    seed: int = 1
+
+
+class NightlyProbesConfig(StageConfig, stage=keys.NIGHTLY_PROBES):
+    """What a night may spend, and on what."""
+
+    attempts: PositiveInt = 400
+    """Budget of the night."""
+    k: Several = 8
+    """Attempts at each task that is tried."""
+    temperature: PositiveFloat = 1.0
+    """Of the sampler; another one has a ledger of its own."""
+    batch: PositiveInt = 192
+    watch: Share = 0.25
+    """Share of the budget for tasks that are known, evenly over families: what an alarm stands on."""
+    kin_weight: NonNegativeFloat = 2.0
+    """Attempts that the probes of the newest other policy are worth where the budget is shared out; never more."""
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.001
+    """Chance of an alarm on a night on which nothing moved."""
     seed: int = 1
 
 
@@ -95,6 +144,85 @@ def boundary_probes(
     return _probe(context, config, lake, trainer, registry, "frontier/boundary_probes", "sft/boundary_policy")
 
 
+@dg.asset(
+    key=keys.NIGHTLY_PROBES,
+    deps=[keys.ADMITTED_TASKS],
+    group_name="frontier",
+    kinds={"pytorch", "parquet"},
+    owners=["team:loopwright"],
+    code_version=f"1-{code_of(REPROBE)}",
+    pool="gpu",
+    output_required=False,
+)
+def nightly_probes(
+    context: dg.AssetExecutionContext, config: NightlyProbesConfig, lake: Lake, trainer: Trainer, registry: Registry
+) -> Iterator[dg.MaterializeResult]:
+    """Where every training task stands for the newest registered policy, after one more night of probing."""
+    found = newest_policy(lake, registry)
+    if found is None:
+        context.log.warning("no policy is registered yet: nothing to probe. Make one first: loopwright demo")
+        return
+    stage, policy = found
+    tasks = [t for t in tasks_of(lake.read("tasks/admitted_tasks")) if t.split == "train"]
+    output, episodes = _play_night(context, config, lake, trainer, registry, policy, tasks)
+    key = key_of(output)
+    registry.record_result_key(key)
+    registry.record_outcomes(outcomes(NIGHTLY, policy, episodes))
+    attempts = attempts_frame(registry.outcomes(result_key=key.digest))
+    doubted = lake.read(DOUBTED) if lake.exists(DOUBTED) else pl.DataFrame(schema=DOUBTED_SCHEMA)
+    tonight = episodes.select("task_id", "attempt", result_key="key")
+    night = night_of(tasks, attempts, tonight, doubted, level=config.level)
+    lake.write(DOUBTED, night.doubted)
+    lake.write(MOVES, moves_frame(night.moves))
+    context.log.info("%s %s: %d attempts, %d on record", stage, policy.version, len(episodes), len(attempts))
+    frame = night.table.with_columns(policy=pl.lit(policy.version), key=pl.lit(key.digest))
+    numbers = night_numbers(night, episodes, len(attempts)) | {"stage": stage, "policy": policy.version}
+    figures = {"regions": regions_figure(frame)}
+    yield materialized(lake, NIGHTLY, frame, numbers=numbers, figures=figures)
+
+
+def _play_night(
+    context: dg.AssetExecutionContext,
+    config: NightlyProbesConfig,
+    lake: Lake,
+    trainer: Trainer,
+    registry: Registry,
+    policy: Checkpoint,
+    tasks: list[Task],
+) -> tuple[Path, pl.DataFrame]:
+    """Let one process choose and play; a night that was killed before it was recorded goes on where it was."""
+    tasks_table, ledger_table = f"{NIGHTLY}_tasks", f"{NIGHTLY}_ledger"
+    lake.write(tasks_table, tasks_frame(tasks))
+    lake.write(ledger_table, ledger_frame(registry.ledger()))
+    settings = config.model_dump(exclude={"level"})
+    versions = {"tasks": lake.version(tasks_table), "ledger": lake.version(ledger_table), "policy": policy.version}
+    output = run_folder(lake, NIGHTLY, REPROBE, settings, versions)
+    run = NightRun(
+        output=output,
+        tasks=lake.path(tasks_table),
+        ledger=lake.path(ledger_table),
+        policy=policy.model,
+        version=policy.version,
+        threads=trainer.threads,
+        **settings,
+    )
+    start(context, trainer, REPROBE, run)
+    return output, read_segments(output / EPISODES)
+
+
+def night_numbers(night: Night, episodes: pl.DataFrame, recorded: int) -> dict[str, float | int | str]:
+    """What the catalogue plots from night to night."""
+    return {
+        "episodes": len(episodes),
+        "no_result": int((episodes["status"] == "no_result").sum()),
+        "on_record": recorded,
+        "tasks_tried": night.table["tonight"].sum(),
+        "tasks_moved": len(night.table) - night.table["moved_from"].null_count(),
+        "alarms": len(night.moves),
+        **{f"region_{k}": v for k, v in night.table["region"].value_counts().iter_rows()},
+    }
+
+
 def _probe(
     context: dg.AssetExecutionContext,
     config: SeedProbesConfig | BoundaryProbesConfig,
@@ -118,6 +246,7 @@ def _probe(
         **settings,
     )
     [episodes] = play(context, trainer, output, [run])
+    registry.record_result_key(key_of(output))
     registry.record_outcomes(outcomes(table, checkpoint, episodes))
     frame = probes_frame(episodes, tasks, config.k)
     context.log.info("%d tasks probed: mean reward %.3f", len(frame), frame["mean"].mean() or 0.0)

@@ -3,6 +3,8 @@
 import dagster as dg
 
 from assets import keys
+from assets.frontier.nightly import MOVES, TABLE
+from assets.metadata import markdown_table
 from resources.lake import Lake
 
 
@@ -42,3 +44,26 @@ def the_frontier_is_not_empty(lake: Lake) -> dg.AssetCheckResult:
     """Some training task is learnable: otherwise neither adaptive synthesis nor RL has anything to teach."""
     learnable = int((lake.read("frontier/regions")["region"] == "learnable").sum())
     return dg.AssetCheckResult(passed=learnable > 0, metadata={"learnable": learnable})
+
+
+@dg.asset_check(asset=keys.NIGHTLY_PROBES, blocking=True)
+def nightly_probes_are_of_one_policy_and_hold_every_training_task(lake: Lake) -> dg.AssetCheckResult:
+    """One result key, and every training task once: none leaves for good."""
+    probes, tasks = lake.read(TABLE), lake.read("tasks/admitted_tasks")
+    training = sorted(tasks.filter(tasks["split"] == "train")["task_id"])
+    whole = sorted(probes["task_id"]) == training
+    return dg.AssetCheckResult(
+        passed=whole and probes["key"].n_unique() == 1,
+        metadata={"keys": probes["key"].n_unique(), "tasks": len(probes), "training": len(training)},
+    )
+
+
+@dg.asset_check(asset=keys.NIGHTLY_PROBES)
+def no_pass_rate_moved_by_itself(lake: Lake) -> dg.AssetCheckResult:
+    """No family or pool passes at another rate than this policy's earlier attempts let expect: a failure is an alarm.
+
+    Policy, world, verifier and sampler are the same by their hashes; so something moved that no hash sees.
+    """
+    moved = lake.read(MOVES)
+    evidence = {"evidence": dg.MetadataValue.md(markdown_table(moved))} if len(moved) else {}
+    return dg.AssetCheckResult(passed=moved.is_empty(), metadata={"alarms": len(moved), **evidence})

@@ -9,16 +9,10 @@ from typing import Final
 
 import dagster as dg
 
+from dagster_project.going_on import GOING_ON, POOL, free_places_of_ended_runs
+
 TAG: Final = "loopwright/demo"
 """On every run that the demo starts."""
-POOL: Final = "gpu"
-GOING_ON: Final = [
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 
 
 class BusyError(ValueError):
@@ -78,12 +72,9 @@ def require_free_pool(instance: dg.DagsterInstance) -> None:
     Raises:
         BusyError: a run that has not ended holds or awaits a place in the pool of heavy stages.
     """
+    free_places_of_ended_runs(instance)
     claimed = instance.event_log_storage.get_concurrency_info(POOL)
     for run_id in sorted(claimed.active_run_ids | claimed.pending_run_ids):
-        run = instance.get_run_by_id(run_id)
-        if run is None or run.is_finished:
-            instance.event_log_storage.free_concurrency_slots_for_run(run_id)
-            continue
         raise BusyError(
             f"run {run_id} was started on the pages and holds the pool {POOL!r}: wait until it ends, or terminate it "
             "there (Runs, Terminate; with 'force' if its process is dead), then start the demo again"

@@ -7,11 +7,11 @@ from typing import Annotated
 import dagster as dg
 import typer
 
+from assets.keys import BY_THE_CLOCK
 from dagster_project import profiles
 from dagster_project.commands.alone import alone_in
 from dagster_project.commands.console import clear_errors, say, warn
 from dagster_project.instance import dagster_instance
-from dagster_project.jobs import factory
 from dagster_project.registration import register_run
 from resources.registry import Registry
 
@@ -55,7 +55,7 @@ def make(selection: str, *, settings: Mapping[str, Mapping[str, object]] | None 
 
 
 def selected(defs: dg.Definitions, selection: str) -> list[dg.AssetKey]:
-    """The keys that a selection names, in alphabetical order.
+    """The keys that a selection names, in alphabetical order; `*` is the line, without what a schedule makes.
 
     Raises:
         ValueError: it does not parse, or names no asset.
@@ -67,6 +67,8 @@ def selected(defs: dg.Definitions, selection: str) -> list[dg.AssetKey]:
             keys = dg.AssetSelection.from_string(selection).resolve(graph)
     except dg.DagsterError as error:
         raise ValueError(f"selection {selection!r}: {error}; for example {EXAMPLES}") from error
+    if set(keys) == graph.get_all_asset_keys():
+        keys -= set(BY_THE_CLOCK)
     if not keys:
         known = ", ".join(sorted(key.to_user_string() for key in graph.get_all_asset_keys()))
         raise ValueError(f"selection {selection!r} names no asset; there are {known}")
@@ -83,7 +85,7 @@ def run(
 ) -> dg.ExecuteInProcessResult:
     """Make these assets in this process; a failure is in the result, not raised."""
     ops = {table.replace("/", "__"): {"config": dict(own)} for table, own in settings.items()}
-    return defs.resolve_job_def(factory.name).execute_in_process(
+    return defs.resolve_implicit_global_asset_job_def().execute_in_process(
         asset_selection=list(keys),
         instance=instance,
         raise_on_error=False,

@@ -3,20 +3,16 @@
 import json
 import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from resources.lake import Lake
 from resources.registry import Registry
+from tests.dagster_project.pages import Pages, running_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -28,55 +24,11 @@ OFFLINE += ["--disable-component-update", "--disable-sync"]
 ASSET = "queries/raw_queries"
 
 
-class Pages(NamedTuple):
-    """A running `loopwright ui`."""
-
-    url: str
-    process: "subprocess.Popen[bytes]"
-    home: Path
-
-    def ask(self, query: str) -> Any:
-        """The data that Dagster's own API answers."""
-        body = json.dumps({"query": query}).encode()
-        request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return json.load(answer)["data"]
-
-
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
-    """`loopwright ui` on the micro profile with a state folder of its own; stopped as Ctrl-C stops it."""
-    home = tmp_path_factory.mktemp("home")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-c", "from dagster_project.commands import app; app()", "ui", "--port", str(port)]
-    environment = {**os.environ, "LOOPWRIGHT_HOME": str(home), "LOOPWRIGHT_PROFILE": "micro"}
-    with (home / "ui.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
-        running = Pages(f"http://127.0.0.1:{port}", process, home)
-        try:
-            wait_for_assets(running)
-            yield running
-        finally:
-            process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 0, (home / "ui.log").read_text()[-2000:]
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the pages outlived their command"
-
-
-def wait_for_assets(pages: Pages) -> None:
-    """Return once the code location has loaded."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert pages.process.poll() is None, (pages.home / "ui.log").read_text()[-2000:]
-        try:
-            if pages.ask("{assetNodes{id}}")["assetNodes"]:
-                return
-        except OSError:
-            pass
-        time.sleep(0.3)
-    raise TimeoutError((pages.home / "ui.log").read_text()[-2000:])
+    """`loopwright ui` on the micro profile with a state folder of its own."""
+    with running_pages(tmp_path_factory.mktemp("home")) as running:
+        yield running
 
 
 def latest_run(pages: Pages) -> str | None:
@@ -137,7 +89,7 @@ def wait_until_made(pages: Pages) -> None:
     """Return once the asset's run ended well."""
     deadline = time.monotonic() + 180
     while (run_id := latest_run(pages)) is None:
-        assert time.monotonic() < deadline, (pages.home / "ui.log").read_text()[-2000:]
+        assert time.monotonic() < deadline, pages.said()
         time.sleep(0.5)
     while True:
         status = pages.ask(f'{{runOrError(runId: "{run_id}") {{... on Run {{status}}}}}}')["runOrError"]["status"]

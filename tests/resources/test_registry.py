@@ -11,14 +11,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, inspect, text
 
+from environments.episode import ResultKey, Scored
 from resources.migrations import alembic_config
-from resources.registry import Artefact, Consumed, Outcome, Registry, RegistryError
+from resources.registry import WON, Artefact, Consumed, Outcome, Registry, RegistryError
 from resources.schema import Base
 
 RAW = Artefact("queries/raw_queries", "v1", "table", "/lake/raw", run_id="r1", numbers={"rows": 3})
 POOL = Artefact("pool/lexical_survivors", "v1", "table", "/lake/pool")
 SCORED = Outcome("frontier/seed_probes", "key", "task", 0, "p1", "scored", 0.5)
 LOST = SCORED._replace(attempt=1, status="no_result", reward=None)
+KEY = ResultKey(world="w", tools="t", verifier="v", sampler="s", template="c", policy="p1")
 WINDOW = Consumed("sft/seed_policy@v1", 0, 9, ["a", "b"], "digest")
 
 
@@ -70,6 +72,55 @@ def test_outcomes_of_different_keys_never_mix(registry: Registry) -> None:
     other = SCORED._replace(result_key="other", reward=1.0)
     registry.record_outcomes([SCORED, other])
     assert registry.outcomes(SCORED.stage, "other") == [other]
+
+
+def test_the_ledger_sums_attempts_by_key_and_task_over_stages(registry: Registry) -> None:
+    won, lost = SCORED._replace(reward=1.0), LOST._replace(attempt=4)
+    elsewhere = won._replace(stage="frontier/nightly_probes", attempt=7, result_key=KEY.digest)
+    registry.record_result_key(KEY)
+    registry.record_outcomes(
+        [won, SCORED._replace(attempt=1), lost, elsewhere, elsewhere._replace(stage="x", attempt=2)]
+    )
+    known, unknown = sorted(registry.ledger(), key=lambda e: e.key is None)
+    assert known[:5] == (KEY.digest, "task", 2, 2, 8)
+    assert known.key == KEY
+    assert unknown[:5] == ("key", "task", 2, 1, 5)
+    assert (unknown.key, unknown.last < known.last) == (None, True)
+    assert len(registry.outcomes(result_key=KEY.digest)) == 2
+    assert len(registry.outcomes()) == 5
+
+
+def test_a_success_is_what_an_episode_calls_one() -> None:
+    for reward in (WON, 1.0, WON - 1e-9, 0.5):
+        verdict = Scored(reward, reward, vetoed=False, cause="")
+        assert verdict.success is (reward >= WON)
+
+
+def test_a_digest_stands_for_one_key(registry: Registry) -> None:
+    registry.record_result_key(KEY)
+    registry.record_result_key(KEY)
+    assert [e.key for e in registry.ledger()] == []
+
+
+@pytest.mark.parametrize("table", ["episodes", "result_keys"])
+@pytest.mark.parametrize("change", ["UPDATE {} SET policy = 'other'", "DELETE FROM {}"])
+def test_the_database_itself_keeps_the_ledger_from_being_changed(registry: Registry, table: str, change: str) -> None:
+    registry.record_outcomes([SCORED])
+    registry.record_result_key(KEY)
+    with pytest.raises(RegistryError, match="ledger only grows"), registry.session() as session:
+        session.execute(text(change.format(table)))
+    assert registry.outcomes() == [SCORED]
+
+
+def test_a_registry_of_the_release_before_keeps_its_rows(registry_url: str) -> None:
+    engine = create_engine(registry_url)
+    with engine.begin() as connection:
+        command.upgrade(alembic_config(connection), "0001")
+        row = "'frontier/seed_probes', 'key', 'task', 0, 'p1', 'scored', 0.5"
+        names = "stage, result_key, task_id, attempt, policy, status, reward"
+        connection.execute(text(f"INSERT INTO episodes ({names}) VALUES ({row})"))
+    engine.dispose()
+    assert Registry(url=registry_url).outcomes() == [SCORED]
 
 
 @pytest.mark.parametrize(
