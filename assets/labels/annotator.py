@@ -13,8 +13,8 @@ Shapes: Q requests, N examples, L classes, F features.
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -85,6 +85,7 @@ class Annotator:
         self.abstain_below = abstain_below
         self.classes = (*(intent.leaf for intent in ordered), IRRELEVANT)
         self.number = {leaf: i for i, leaf in enumerate(self.classes)}
+        self.known = frozenset(self.classes)
         self.others = frozenset(intent.leaf for intent in intents if intent.leaf.rpartition(".")[2] == "other")
         self.version = _version(ordered, embedder, abstain_below)
         self._intents = ordered
@@ -113,18 +114,18 @@ class Annotator:
         examples = [(text, intent.leaf) for intent in intents for text in (*intent.examples, *intent.phrases)]
         aside = [(text, name) for name, group in aside_groups().items() for text in group.examples]
         examples += [(text, IRRELEVANT) for text, _ in aside]
-        seen = [self._see(text, None) for text, _ in examples]
+        asked = [self._see(text, None).asked for text, _ in examples]
         class_N = np.array([self.number[leaf] for _, leaf in examples])
-        features_NF, vectors_ND = self._features(seen)
+        features_NF, vectors_ND = self._features(asked)
         self.model: Classifier = fit(features_NF, class_N, len(self.classes), decay=_DECAY)
-        self.calibration = self._calibrated(features_NF, class_N, seen)
+        self.calibration = self._calibrated(features_NF, class_N, asked)
         self.aside_ND = vectors_ND[-len(aside) :]
         self.aside_names = [name for _, name in aside]
 
-    def _calibrated(self, features_NF: Matrix, class_N: NDArray[np.int64], seen: Sequence["_Seen"]) -> Calibration:
+    def _calibrated(self, features_NF: Matrix, class_N: NDArray[np.int64], asked: Sequence["_Asked"]) -> Calibration:
         probability_NL = held_out_probabilities(features_NF, class_N, len(self.classes), decay=_DECAY)
-        chosen_N, spoken_N = _chosen(probability_NL, seen)
-        return calibrate(probability_NL[np.arange(len(seen)), chosen_N], chosen_N == class_N, spoken_N)
+        chosen_N, spoken_N = _chosen(probability_NL, asked)
+        return calibrate(probability_NL[np.arange(len(asked)), chosen_N], chosen_N == class_N, spoken_N)
 
     def _see(self, text: str, context: str | None) -> "_Seen":
         """The request alone, or with the turn before it where it says too little by itself."""
@@ -135,81 +136,83 @@ class Annotator:
             before = read(context)
             said = f"{masked(before)} {said}"
             features |= features_of(before, constraints_of(before))
-        spoken = tuple(self.number[leaf] for leaf in spoken_for(features, frozenset(self.classes)))
-        return _Seen(said, features, spoken, found)
+        spoken = tuple(self.number[leaf] for leaf in spoken_for(features, self.known))
+        return _Seen(_Asked(said, features, spoken), found)
 
-    def _features(self, seen: Sequence["_Seen"]) -> tuple[Matrix, NDArray[np.float32]]:
+    def _features(self, asked: Sequence["_Asked"]) -> tuple[Matrix, NDArray[np.float32]]:
         """Everything the classifier sees of each request, and the embedding by itself."""
-        vectors_QD = self.embed([one.text for one in seen])
-        names = _feature_names()
-        facts_QF = np.zeros((len(seen), len(names) + len(self.classes)))
-        for row, one in enumerate(seen):
-            facts_QF[row, [names[name] for name in one.features]] = _SCALE_OF_FEATURE
-            facts_QF[row, [len(names) + number for number in one.spoken]] = _SCALE_OF_FEATURE
-        return np.hstack([_SCALE_OF_VECTOR * vectors_QD.astype(np.float64), facts_QF]), vectors_QD
+        vectors_QD = self.embed([one.text for one in asked])
+        names, dimensions = _feature_names(), vectors_QD.shape[1]
+        facts = [[names[f] for f in one.features] + [len(names) + number for number in one.spoken] for one in asked]
+        rows = np.repeat(np.arange(len(asked)), [*map(len, facts)])
+        columns = dimensions + np.fromiter(chain.from_iterable(facts), dtype=np.int64)
+        features_QF = np.zeros((len(asked), dimensions + len(names) + len(self.classes)))
+        features_QF[:, :dimensions] = vectors_QD
+        features_QF[:, :dimensions] *= _SCALE_OF_VECTOR
+        features_QF[rows, columns] = _SCALE_OF_FEATURE
+        return features_QF, vectors_QD
 
     def _annotate(self, texts: Sequence[str], contexts: Sequence[str | None]) -> list[Label]:
         seen = [self._see(text, context) for text, context in zip(texts, contexts, strict=True)]
-        features_QF, vectors_QD = self._features(seen)
-        probability_QL = self.model.probabilities(features_QF)
-        chosen_Q, spoken_Q = _chosen(probability_QL, seen)
-        sure_Q = self.calibration.confidence(probability_QL[np.arange(len(seen)), chosen_Q], spoken_Q)
-        aside_Q = (vectors_QD @ self.aside_ND.T).argmax(axis=1)
-        made = []
-        for row, one in enumerate(seen):
-            answer = _Answer(int(chosen_Q[row]), bool(spoken_Q[row]), round(float(sure_Q[row]), 3), probability_QL[row])
-            made.append(self._label(one, answer, self.aside_names[aside_Q[row]]))
-        return made
+        asked = list(dict.fromkeys(one.asked for one in seen))
+        answers = dict(zip(asked, self._answers(asked), strict=True))
+        return [_label(answers[one.asked], one.constraints) for one in seen]
 
-    def _label(self, one: "_Seen", answer: "_Answer", aside: str) -> Label:
-        primary = self.classes[answer.chosen]
-        runner_up = self.classes[answer.second]
+    def _answers(self, asked: Sequence["_Asked"]) -> Iterator["_Answer"]:
+        """What classifier and rules make of requests that differ in more than their particulars."""
+        features_QF, vectors_QD = self._features(asked)
+        probability_QL = self.model.probabilities(features_QF)
+        chosen_Q, spoken_Q = _chosen(probability_QL, asked)
+        sure_Q = self.calibration.confidence(probability_QL[np.arange(len(asked)), chosen_Q], spoken_Q)
+        aside_Q = (vectors_QD @ self.aside_ND.T).argmax(axis=1)
+        columns = (chosen_Q, _second(probability_QL, chosen_Q), sure_Q, spoken_Q, aside_Q)
+        for one, *told, probability_L in zip(asked, *(column.tolist() for column in columns), probability_QL, strict=True):
+            yield self._answer(one, *told, probability_L)
+
+    def _answer(self, one: "_Asked", chosen: int, second: int, sure: float, by_rule: bool, aside: int, probability_L: Matrix) -> "_Answer":
+        primary, runner_up, confidence = self.classes[chosen], self.classes[second], round(sure, 3)
         if primary == IRRELEVANT:
-            group = aside_groups()[aside]
-            axes = json.dumps({"group": aside, "reason": group.reason}, ensure_ascii=False)
-            return Label(primary, None, runner_up, answer.confidence, group.difficulty, axes, one.constraints)
-        secondary = next((self.classes[i] for i in one.spoken if i != answer.chosen), None) if answer.by_rule else None
-        if answer.confidence < self.abstain_below and not answer.by_rule:
-            primary, secondary, runner_up = self._other(answer.probability_L), None, primary
-        made = axes_of(primary, secondary, one.constraints.count)
-        axes = json.dumps(made._asdict())
-        return Label(primary, secondary, runner_up, answer.confidence, made.difficulty, axes, one.constraints)
+            return _Answer(primary, None, runner_up, confidence, self.aside_names[aside])
+        secondary = next((self.classes[i] for i in one.spoken if i != chosen), None) if by_rule else None
+        if confidence < self.abstain_below and not by_rule:
+            return _Answer(self._other(probability_L), None, primary, confidence, None)
+        return _Answer(primary, secondary, runner_up, confidence, None)
 
     def _other(self, probability_L: Matrix) -> str:
         """The Other of the deepest node that holds most of the probability; that of the whole tree if none does."""
         mass: dict[str, float] = {}
-        for leaf, share in zip(self.classes, probability_L, strict=True):
-            parts = leaf.split(".")
-            for depth in range(1, len(parts)):
-                node = ".".join(parts[:depth])
-                mass[node] = mass.get(node, 0.0) + float(share)
+        for leaf, share in zip(self.classes, probability_L.tolist(), strict=True):
+            for node in _nodes_above(leaf):
+                mass[node] = mass.get(node, 0.0) + share
         likely = [node for node, share in mass.items() if share > 0.5 and f"{node}.other" in self.others]
         return f"{max(likely, key=lambda node: node.count('.'))}.other" if likely else "other"
 
 
-class _Seen(NamedTuple):
-    """A request as the classifier sees it, and its constraints."""
+class _Asked(NamedTuple):
+    """What a request asks, its particulars taken out: all that the classifier sees of it."""
 
     text: str
     features: frozenset[str]
     spoken: tuple[int, ...]
     """Classes that the rules name, most telling first."""
+
+
+class _Seen(NamedTuple):
+    """A request as it was read."""
+
+    asked: _Asked
     constraints: Constraints
 
 
 class _Answer(NamedTuple):
-    """What classifier and rules make of a request."""
+    """What classifier and rules make of what is asked."""
 
-    chosen: int
-    by_rule: bool
+    primary: str
+    secondary: str | None
+    runner_up: str
     confidence: float
-    probability_L: Matrix
-
-    @property
-    def second(self) -> int:
-        """The most probable class beside the one chosen."""
-        ranked = np.argsort(-self.probability_L, kind="stable")
-        return int(ranked[0] if ranked[0] != self.chosen else ranked[1])
+    aside: str | None
+    """The group of a request that the tools are not for."""
 
 
 class AsideGroup(NamedTuple):
@@ -228,14 +231,48 @@ def aside_groups() -> dict[str, AsideGroup]:
     return {name: AsideGroup(g["difficulty"], g["reason"], tuple(g["examples"])) for name, g in listed.items()}
 
 
-def _chosen(probability_QL: Matrix, seen: Sequence[_Seen]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _label(answer: _Answer, constraints: Constraints) -> Label:
+    if answer.aside is not None:
+        difficulty, axes = _difficulty_aside(answer.aside)
+    else:
+        difficulty, axes = _difficulty(answer.primary, answer.secondary, constraints.count)
+    return Label(*answer[:4], difficulty, axes, constraints)
+
+
+@cache
+def _difficulty_aside(group: str) -> tuple[int, str]:
+    found = aside_groups()[group]
+    return found.difficulty, json.dumps({"group": group, "reason": found.reason}, ensure_ascii=False)
+
+
+@lru_cache(maxsize=100_000)
+def _difficulty(primary: str, secondary: str | None, constraint_count: int) -> tuple[int, str]:
+    made = axes_of(primary, secondary, constraint_count)
+    return made.difficulty, json.dumps(made._asdict())
+
+
+def _chosen(probability_QL: Matrix, asked: Sequence[_Asked]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The class of each request, and whether a rule decided it."""
     chosen_Q = probability_QL.argmax(axis=1)
-    spoken_Q = np.zeros(len(seen), dtype=np.bool_)
-    for row, one in enumerate(seen):
+    spoken_Q = np.zeros(len(asked), dtype=np.bool_)
+    for row, one in enumerate(asked):
         if one.spoken and (chosen_Q[row] in one.spoken or probability_QL[row, chosen_Q[row]] < _OVERRULES):
             chosen_Q[row], spoken_Q[row] = one.spoken[0], True
     return chosen_Q, spoken_Q
+
+
+def _second(probability_QL: Matrix, chosen_Q: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The most probable class of each request beside the one chosen."""
+    others_QL = probability_QL.copy()
+    others_QL[np.arange(len(chosen_Q)), chosen_Q] = -1.0
+    return others_QL.argmax(axis=1)
+
+
+@cache
+def _nodes_above(leaf: str) -> tuple[str, ...]:
+    """The nodes on the way to a leaf, from the top."""
+    parts = leaf.split(".")
+    return tuple(".".join(parts[:depth]) for depth in range(1, len(parts)))
 
 
 def _version(intents: Sequence[Intent], embedder: str, abstain_below: float) -> str:

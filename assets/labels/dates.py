@@ -5,15 +5,15 @@ Values are what the world's tools take: an ISO date, or a word that stays true w
 day ("next week", "in July", "6/7") is reported as unresolved instead of guessed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from assets.labels.words import Hit, Words
+from assets.labels.words import Hit, Hits, Words
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
-_HEADS = frozenset({"days", "weekdays", "next_weekdays", "months", "vague_dates", "numbers"})
+_HEADS = ("days", "weekdays", "next_weekdays", "months", "vague_dates", "numbers")
 _LEADS = frozenset({"on", "for", "by", "until", "this", "coming", "the"})
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _DAY_ZH = frozenset({"日", "号"})
@@ -28,9 +28,9 @@ class Day(NamedTuple):
     value: str | None
 
 
-def days_in(words: Words, hits: Sequence[Hit], today: date) -> list[Day]:
+def days_in(words: Words, hits: Hits, today: date) -> list[Day]:
     """Every day that `words` name, in order, each with the preposition before it."""
-    at = {hit.start: hit for hit in hits if _HEADS & hit.meaning.heads.keys()}
+    at = {hit.start: hit for head in _HEADS for hit in hits.under(head)}
     found: list[Day] = []
     for i in sorted({*at, *words.numbers}):
         if found and i < found[-1].stop:

@@ -24,7 +24,7 @@ _LEAST_FOR_A_LETTER = 5
 
 def respelled(words: Words) -> Words:
     """`words` with the slips in their folded forms undone; what was written stays in `raw`."""
-    return words._replace(folded=[_restored(word) for word in words.folded])
+    return Words([*map(_restored, words.folded)], words.raw, words.gaps, words.numbers)
 
 
 @lru_cache(maxsize=200_000)

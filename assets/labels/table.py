@@ -137,7 +137,6 @@ def _labelled_there(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _labelled(annotator: Annotator, rows: pl.DataFrame) -> pl.DataFrame:
     labels = annotator.annotate(rows["text"].to_list(), rows["context"].to_list())
-    made = [
-        (key, *label[:-1], label.constraints.model_dump_json()) for key, label in zip(rows["key"], labels, strict=True)
-    ]
-    return pl.DataFrame(made, schema=CACHED, orient="row")
+    *columns, constraints = zip(*labels, strict=True)
+    made = (rows["key"], *columns, [one.as_json() for one in constraints])
+    return pl.DataFrame(dict(zip(CACHED, made, strict=True)), schema=CACHED)

@@ -6,7 +6,7 @@ the cost of a request does not grow with the size of the lexicon or of the gazet
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -20,6 +20,7 @@ from assets.labels import regions
 _LATIN = "A-Za-zÀ-ÖØ-öø-ɏʻ-ʼḀ-ỿ"
 _WORD = re.compile(rf"([{_LATIN}]+(?:['’][{_LATIN}]+)*|\d+(?:[.,:/-]\d+)*|[㐀-鿿])")
 _CHINESE = re.compile(r"[㐀-鿿]")
+_DIGIT = re.compile(r"\d")
 _JOINTS = frozenset({"", " ", "-", "–", "  ", ". "})
 
 
@@ -60,6 +61,30 @@ class Hit(NamedTuple):
         return self.meaning.heads.get(head)
 
 
+class Hits(NamedTuple):
+    """The phrases of a request in their order, and those under each head of the lexicon."""
+
+    listed: Sequence[Hit]
+    by_head: Mapping[str, Sequence[Hit]]
+
+    @classmethod
+    def of(cls, listed: Sequence[Hit]) -> "Hits":
+        """`listed`, each phrase under every head that it has a name under."""
+        by_head: dict[str, list[Hit]] = {}
+        for hit in listed:
+            for head in hit.meaning.heads:
+                by_head.setdefault(head, []).append(hit)
+        return cls(listed, by_head)
+
+    def under(self, head: str) -> Sequence[Hit]:
+        """The phrases that have a name under `head`."""
+        return self.by_head.get(head, ())
+
+    def values(self, head: str) -> list[Any]:
+        """Those names; which there are is for the lexicon to say, so their type is left open."""
+        return [hit.meaning.heads[head] for hit in self.by_head.get(head, ())]
+
+
 Leaf = TypeVar("Leaf")
 
 
@@ -78,27 +103,28 @@ class Node(Generic[Leaf]):
         if leaf not in node.ends:
             node.ends.append(leaf)
 
-    def longest(self, words: Words, start: int) -> tuple[int, list[Leaf]]:
-        """The longest phrase that begins at word `start`: its end (exclusive) and leaves, or `(start, [])`."""
-        best: tuple[int, list[Leaf]] = (start, [])
+    def longest(self, words: Words, start: int) -> tuple[int, Sequence[Leaf]]:
+        """The longest phrase that begins at word `start`: its end (exclusive) and leaves, or `(start, ())`."""
+        stop: int = start
+        ends: Sequence[Leaf] = ()
         node = self.next.get(words.folded[start])
         i = start + 1
         while node is not None:
             if node.ends:
-                best = (i, node.ends)
-            if i == len(words.folded) or words.gaps[i] not in _JOINTS:
+                stop, ends = i, node.ends
+            if not node.next or i == len(words.folded) or words.gaps[i] not in _JOINTS:
                 break
             node = node.next.get(words.folded[i])
             i += 1
-        return best
+        return stop, ends
 
 
 def cut(text: str) -> Words:
     """Cut `text` into words, numbers and single Chinese characters."""
     pieces = _WORD.split(text)
     raw = pieces[1::2]
-    numbers = [i for i, word in enumerate(raw) if word[0].isdigit()]
-    return Words([fold(word) for word in raw], raw, pieces[0::2], numbers)
+    numbers = [i for i, word in enumerate(raw) if word[0].isdigit()] if _DIGIT.search(text) else []
+    return Words([*map(fold, raw)], raw, pieces[0::2], numbers)
 
 
 @lru_cache(maxsize=200_000)
