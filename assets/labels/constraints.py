@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from itertools import chain
 from json.encoder import encode_basestring as quoted
 from typing import Final, Literal, NamedTuple
 
@@ -17,11 +16,11 @@ from pydantic import TypeAdapter
 
 from assets.labels.amounts import budget_in, party_in
 from assets.labels.dates import Day, days_in
-from assets.labels.places import Mention, city_at, city_starts
+from assets.labels.places import CityName, Mention, city_at, city_names
 from assets.labels.roles import Role, Sense, roles_of
-from assets.labels.spelling import respelled
+from assets.labels.spelling import cut_as_meant
 from assets.labels.unresolved import Regions, regions_of, unresolved_places
-from assets.labels.words import Hit, Hits, Words, cut, lexicon, phrases
+from assets.labels.words import Hit, Hits, Meaning, Node, Words, lexicon, phrases
 from environments.worlds.atlas.data_model import TODAY
 
 Mode = Literal["driving", "walking", "bicycling", "transit", "flight", "train"]
@@ -142,14 +141,15 @@ class Reading(NamedTuple):
 
 def read(text: str, *, today: date = WORLD_DAY) -> Reading:
     """Cut `text` into words and find its phrases, cities and days."""
-    words = respelled(cut(_MARKS.sub(" ", text) if "<" in text else text))
+    words = cut_as_meant(_MARKS.sub(" ", text) if "<" in text else text)
     hits, mentions = _walk(words)
     days = tuple(days_in(words, hits, today))
-    taken = {i for day in days for i in range(day.start, day.stop)}
     regions = regions_of(words, hits, mentions)
-    standing = tuple(m for m in mentions if m.start not in taken and m not in regions.contradicted)
-    signals = frozenset[str]().union(*(hit.meaning.signals for hit in hits.listed))
-    return Reading(words, hits, standing, days, signals, regions)
+    if days or regions.contradicted:
+        taken = {i for day in days for i in range(day.start, day.stop)}
+        mentions = [m for m in mentions if m.start not in taken and m not in regions.contradicted]
+    signals = frozenset[str]().union(*[hit.meaning.signals for hit in hits.listed])
+    return Reading(words, hits, tuple(mentions), days, signals, regions)
 
 
 def extract(text: str, *, today: date = WORLD_DAY) -> Constraints:
@@ -186,12 +186,12 @@ def _walk(words: Words) -> tuple[Hits, list[Mention]]:
     """Every phrase and every city, left to right; of a phrase and a city that begin together, the longer counts."""
     hits: list[Hit] = []
     mentions: list[Mention] = []
-    starts = _starts()
     done = 0
-    for i, word in enumerate(words.folded):
-        if i < done or word not in starts:
+    for i, start in enumerate(map(_starts().get, words.folded)):
+        if start is None or i < done:
             continue
-        hit, city = _phrase_at(words, i), city_at(words, i)
+        hit = _phrase_at(words, i, start.phrases) if start.phrases is not None else None
+        city = city_at(words, i, start.cities) if start.cities is not None else None
         if city is not None and (hit is None or city.stop >= hit.stop):
             mentions.append(city)
             done = city.stop
@@ -201,19 +201,28 @@ def _walk(words: Words) -> tuple[Hits, list[Mention]]:
     return Hits.of(hits), mentions
 
 
+class _Start(NamedTuple):
+    """What may begin with a word."""
+
+    phrases: Node[Meaning] | None
+    cities: Node[CityName] | None
+
+
 @cache
-def _starts() -> frozenset[str]:
-    """Every folded word with which a phrase or a city's name begins."""
-    return frozenset(chain(phrases().next, city_starts()))
+def _starts() -> dict[str, _Start]:
+    """Every folded word with which a phrase or a city's name begins: one look-up settles most words."""
+    listed, cities = phrases().next, city_names().next
+    return {word: _Start(listed.get(word), cities.get(word)) for word in listed.keys() | cities.keys()}
 
 
-def _phrase_at(words: Words, start: int) -> Hit | None:
-    stop, meanings = phrases().longest(words, start)
+def _phrase_at(words: Words, start: int, node: Node[Meaning]) -> Hit | None:
+    stop, meanings = node.longest(words, start)
     if not meanings:
         return None
-    if stop - start == 2 and "roles" in meanings[0].heads and city_at(words, stop - 1):  # 到|达卡, not 到达|卡
-        shorter = phrases().next[words.folded[start]].ends
-        return Hit(start, start + 1, shorter[0]) if shorter else Hit(start, stop, meanings[0])
+    if stop - start == 2 and "roles" in meanings[0].heads and node.ends:
+        after = _starts().get(words.folded[stop - 1])
+        if after is not None and after.cities is not None and city_at(words, stop - 1, after.cities):
+            return Hit(start, start + 1, node.ends[0])  # 到|达卡, not 到达|卡
     return Hit(start, stop, meanings[0])
 
 

@@ -5,7 +5,7 @@ words of the same kind that the embedder knows.
 """
 
 from assets.labels.constraints import Reading
-from assets.labels.words import is_chinese
+from assets.labels.words import has_chinese
 
 _SOMEWHERE = ("somewhere", "某地")
 _SOMEDAY = ("someday", "某天")
@@ -25,7 +25,7 @@ def masked(reading: Reading) -> str:
 
 def _mask_spans(pieces: list[str], reading: Reading) -> None:
     """Put one word in the place of each city and day; of two that overlap, the first."""
-    chinese = any(map(is_chinese, reading.words.raw))
+    chinese = has_chinese(reading.words)
     spans = {city.start: (city.stop, _SOMEWHERE[chinese]) for city in reading.mentions}
     spans |= {day.start: (day.stop, _SOMEDAY[chinese]) for day in reading.days}
     done = 0

@@ -6,7 +6,7 @@ for it.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class Mention(NamedTuple):
     city: City
 
 
-class _Name(NamedTuple):
+class CityName(NamedTuple):
     """A city by one of its names, and what holds of the name wherever it stands."""
 
     city: City
@@ -44,14 +44,9 @@ class _Name(NamedTuple):
     """In lower case after a preposition it is the city all the same."""
 
 
-def city_starts() -> Iterable[str]:
-    """Every folded word with which a city's name begins."""
-    return _names().next
-
-
-def city_at(words: Words, start: int) -> Mention | None:
-    """The city whose name begins at word `start`, if the guard lets it pass."""
-    stop, found = _names().longest(words, start)
+def city_at(words: Words, start: int, node: Node[CityName]) -> Mention | None:
+    """The city whose name begins with word `start`, at whose node of the names it is, if the guard lets it pass."""
+    stop, found = node.longest(words, start)
     if not found:
         return None
     name = _as_written(found, words, start, stop)
@@ -65,7 +60,7 @@ def is_ordinary(word: str) -> bool:
     return word in _everyday() or _stem(word) in _everyday()
 
 
-def _as_written(found: Sequence[_Name], words: Words, start: int, stop: int) -> _Name:
+def _as_written(found: Sequence[CityName], words: Words, start: int, stop: int) -> CityName:
     """Of cities that fold alike (San Pedro, San-Pédro) the one spelled so, else the most populous."""
     if len(found) > 1:
         said = words.text(start, stop).casefold()
@@ -73,7 +68,7 @@ def _as_written(found: Sequence[_Name], words: Words, start: int, stop: int) -> 
     return found[0]
 
 
-def _latin_passes(words: Words, start: int, stop: int, name: _Name) -> bool:
+def _latin_passes(words: Words, start: int, stop: int, name: CityName) -> bool:
     if name.is_region:
         return False
     if not name.is_doubtful:
@@ -86,11 +81,11 @@ def _latin_passes(words: Words, start: int, stop: int, name: _Name) -> bool:
     return _ends_a_journey(words, start, stop) or _opens_a_choice(words, start, stop)
 
 
-def _named(folded: list[str], city: City) -> _Name:
+def _named(folded: list[str], city: City) -> CityName:
     chinese = is_chinese(folded[0])
     doubtful = "".join(folded) in _word_set("chinese_ordinary") if chinese else _is_doubtful(folded, city)
     name = " ".join(folded)
-    return _Name(city, chinese, doubtful, _is_region_instead(name, city), name in _word_set("lower_case"))
+    return CityName(city, chinese, doubtful, _is_region_instead(name, city), name in _word_set("lower_case"))
 
 
 def _is_doubtful(name: list[str], city: City) -> bool:
@@ -106,7 +101,7 @@ def _is_region_instead(name: str, city: City) -> bool:
     return name in states() or city.country not in regions().get(name, city.country).split()
 
 
-def _chinese_passes(words: Words, start: int, stop: int, name: _Name) -> bool:
+def _chinese_passes(words: Words, start: int, stop: int, name: CityName) -> bool:
     if name.city.population >= UNDOUBTED_POPULATION and not name.is_doubtful:
         return True
     before = words.folded[start - 1] if start else ""
@@ -163,8 +158,9 @@ def is_everyday(word: str) -> bool:
 
 
 @cache
-def _names() -> Node[_Name]:
-    root: Node[_Name] = Node()
+def city_names() -> Node[CityName]:
+    """The trie over every name of every city, aliases among them."""
+    root: Node[CityName] = Node()
     known = gazetteer()
 
     def _add(written: str, city: City) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from assets.labels.places import city_words, is_everyday
-from assets.labels.words import Words, cut, lexicon_entries
+from assets.labels.words import Words, cut, cut_and_fold, fold, lexicon_entries
 
 _LEAST = 3
 _NEXT_KEYS = tuple(
@@ -22,12 +22,16 @@ _NEXT_KEYS = tuple(
 _LEAST_FOR_A_LETTER = 5
 
 
-def respelled(words: Words) -> Words:
-    """`words` with the slips in their folded forms undone; what was written stays in `raw`."""
-    return Words([*map(_restored, words.folded)], words.raw, words.gaps, words.numbers)
+def cut_as_meant(text: str) -> Words:
+    """`text` cut into words, the slips in their folded forms undone; what was written stays in `raw`."""
+    return cut_and_fold(text, _as_meant)
 
 
 @lru_cache(maxsize=200_000)
+def _as_meant(raw: str) -> str:
+    return _restored(fold(raw))
+
+
 def _restored(word: str) -> str:
     if len(word) < _LEAST or not word.isascii() or not word.isalpha() or _is_known(word):
         return word

@@ -6,7 +6,7 @@ the cost of a request does not grow with the size of the lexicon or of the gazet
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -104,27 +104,33 @@ class Node(Generic[Leaf]):
             node.ends.append(leaf)
 
     def longest(self, words: Words, start: int) -> tuple[int, Sequence[Leaf]]:
-        """The longest phrase that begins at word `start`: its end (exclusive) and leaves, or `(start, ())`."""
-        stop: int = start
-        ends: Sequence[Leaf] = ()
-        node = self.next.get(words.folded[start])
-        i = start + 1
-        while node is not None:
+        """The longest phrase that begins with word `start`, at whose node this is: its end (exclusive) and leaves.
+
+        `(start + 1, ())` where the words form no phrase.
+        """
+        stop = i = start + 1
+        node, ends = self, self.ends
+        while node.next and i < len(words.folded) and words.gaps[i] in _JOINTS:
+            if (after := node.next.get(words.folded[i])) is None:
+                break
+            node = after
+            i += 1
             if node.ends:
                 stop, ends = i, node.ends
-            if not node.next or i == len(words.folded) or words.gaps[i] not in _JOINTS:
-                break
-            node = node.next.get(words.folded[i])
-            i += 1
         return stop, ends
 
 
 def cut(text: str) -> Words:
     """Cut `text` into words, numbers and single Chinese characters."""
+    return cut_and_fold(text, fold)
+
+
+def cut_and_fold(text: str, form: Callable[[str], str]) -> Words:
+    """Cut `text` and give each word the form under which it is compared."""
     pieces = _WORD.split(text)
     raw = pieces[1::2]
     numbers = [i for i, word in enumerate(raw) if word[0].isdigit()] if _DIGIT.search(text) else []
-    return Words([*map(fold, raw)], raw, pieces[0::2], numbers)
+    return Words([*map(form, raw)], raw, pieces[0::2], numbers)
 
 
 @lru_cache(maxsize=200_000)
@@ -139,6 +145,11 @@ def fold(word: str) -> str:
 def is_chinese(word: str) -> bool:
     """Whether `word` is written in Chinese characters."""
     return _CHINESE.match(word) is not None
+
+
+def has_chinese(words: Words) -> bool:
+    """Whether any of the words is."""
+    return _CHINESE.search("".join(words.raw)) is not None
 
 
 @cache

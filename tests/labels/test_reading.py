@@ -5,8 +5,8 @@ import pytest
 from assets.labels.constraints import constraints_of, extract, read
 from assets.labels.features import SLOTS, features_of
 from assets.labels.masking import masked
-from assets.labels.spelling import respelled
-from assets.labels.words import cut, lexicon
+from assets.labels.spelling import cut_as_meant
+from assets.labels.words import lexicon
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ def test_features_name_slots_and_signals() -> None:
     [("wether", "weather"), ("fligth", "flight"), ("musuem", "museum"), ("bset", "best"), ("beest", "best")],
 )
 def test_slips_in_words_of_the_lexicon_are_read_as_meant(typed: str, meant: str) -> None:
-    assert respelled(cut(typed)).folded == [meant]
+    assert cut_as_meant(typed).folded == [meant]
 
 
 @pytest.mark.parametrize("word", ["funny", "springfeld", "lodnon", "turin", "vest", "zzzz"])
 def test_other_words_and_places_are_left_alone(word: str) -> None:
-    assert respelled(cut(word)).folded == [word]
+    assert cut_as_meant(word).folded == [word]
 
 
 def test_what_was_written_stays_in_the_constraints_text() -> None:
