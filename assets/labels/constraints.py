@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache, lru_cache
 from json.encoder import encode_basestring as quoted
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -127,6 +127,18 @@ def _reader() -> TypeAdapter[Constraints]:
     return TypeAdapter(Constraints)
 
 
+class Said(NamedTuple):
+    """What the phrases of a request say by themselves, wherever they stand in it."""
+
+    signals: frozenset[str]
+    """Names under `signals` in the lexicon that some phrase carries."""
+    modes: tuple[Mode, ...]
+    kind: Kind | None
+    sorts: tuple[Sort, ...]
+    """As the lexicon orders them."""
+    sky: Sky | None
+
+
 class Reading(NamedTuple):
     """A request as the rules read it: what the constraints, the masking and the annotator's cues are made from."""
 
@@ -134,8 +146,7 @@ class Reading(NamedTuple):
     hits: Hits
     mentions: tuple[Mention, ...]
     days: tuple[Day, ...]
-    signals: frozenset[str]
-    """Names under `signals` in the lexicon that some phrase of the request carries."""
+    said: Said
     regions: Regions
 
 
@@ -148,8 +159,22 @@ def read(text: str, *, today: date = WORLD_DAY) -> Reading:
     if days or regions.contradicted:
         taken = {i for day in days for i in range(day.start, day.stop)}
         mentions = [m for m in mentions if m.start not in taken and m not in regions.contradicted]
-    signals = frozenset[str]().union(*[hit.meaning.signals for hit in hits.listed])
-    return Reading(words, hits, tuple(mentions), days, signals, regions)
+    said = _said(tuple([hit.meaning for hit in hits.listed]))
+    return Reading(words, hits, tuple(mentions), days, said, regions)
+
+
+@lru_cache(maxsize=50_000)
+def _said(meanings: tuple[Meaning, ...]) -> Said:
+    def _names(head: str) -> list[Any]:
+        return list(dict.fromkeys(meaning.heads[head] for meaning in meanings if head in meaning.heads))
+
+    return Said(
+        signals=frozenset[str]().union(*(meaning.signals for meaning in meanings)),
+        modes=tuple(_names("modes")),
+        kind=next(iter(_names("kinds")), None),
+        sorts=tuple(sorted(_names("sorts"), key=list(lexicon()["sorts"]).index)),
+        sky=next(iter(_names("skies")), None),
+    )
 
 
 def extract(text: str, *, today: date = WORLD_DAY) -> Constraints:
@@ -164,18 +189,16 @@ def extract(text: str, *, today: date = WORLD_DAY) -> Constraints:
 
 def constraints_of(reading: Reading) -> Constraints:
     """The constraints of a request that was read."""
-    words, hits = reading.words, reading.hits
-    modes = tuple(dict.fromkeys(hits.values("modes")))
-    kind = next(iter(hits.values("kinds")), None)
+    words, hits, said = reading.words, reading.hits, reading.said
     day = next((day for day in reading.days if day.value is not None), None)
     return Constraints(
-        cities=_named_cities(reading, modes, kind) if reading.mentions else (),
+        cities=_named_cities(reading) if reading.mentions else (),
         date=None if day is None else NamedDay(words.text(day.start, day.stop), day.value or ""),
-        modes=modes,
-        kind=kind,
+        modes=said.modes,
+        kind=said.kind,
         budget=budget_in(words, hits),
-        sort=min(hits.values("sorts"), key=_rank_of_sort, default=None),
-        sky=next(iter(hits.values("skies")), None),
+        sort=said.sorts[0] if said.sorts else None,
+        sky=said.sky,
         write=_writes(words, hits),
         party=party_in(words, hits),
         unresolved=tuple(_unresolved(reading, day)),
@@ -226,15 +249,9 @@ def _phrase_at(words: Words, start: int, node: Node[Meaning]) -> Hit | None:
     return Hit(start, stop, meanings[0])
 
 
-def _named_cities(reading: Reading, modes: tuple[str, ...], kind: str | None) -> tuple[NamedCity, ...]:
-    words, signals, sorts = reading.words, reading.signals, reading.hits.values("sorts")
-    sense = Sense(
-        moves=bool({"route", "move", "distance"} & signals or modes or ("duration" in signals and kind is None)),
-        compares="compare" in signals or not {"warmest", "best"}.isdisjoint(sorts),
-        compares_cities="warmest" in sorts or "weather" in signals,
-        asks_place=kind is not None and not {"flight", "train"} & set(modes),
-    )
-    roles = roles_of(words, reading.hits, reading.mentions, sense)
+def _named_cities(reading: Reading) -> tuple[NamedCity, ...]:
+    words = reading.words
+    roles = roles_of(words, reading.hits, reading.mentions, _sense(reading.said))
     found: dict[str, NamedCity] = {}
     for mention, role in zip(reading.mentions, roles, strict=True):
         name = mention.city.name
@@ -259,6 +276,12 @@ def _writes(words: Words, hits: Hits) -> bool:
     return False
 
 
-@lru_cache(maxsize=8)
-def _rank_of_sort(name: str) -> int:
-    return list(lexicon()["sorts"]).index(name)
+@lru_cache(maxsize=50_000)
+def _sense(said: Said) -> Sense:
+    signals, modes, kind, sorts, _ = said
+    return Sense(
+        moves=bool({"route", "move", "distance"} & signals or modes or ("duration" in signals and kind is None)),
+        compares="compare" in signals or bool({"warmest", "best"} & set(sorts)),
+        compares_cities="warmest" in sorts or "weather" in signals,
+        asks_place=kind is not None and not {"flight", "train"} & set(modes),
+    )

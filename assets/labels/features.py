@@ -45,7 +45,7 @@ def features_of(reading: Reading, found: Constraints) -> frozenset[str]:
         "party": found.party is not None,
     }
     named = {name for name, holds in facts.items() if holds}
-    named.update(reading.signals, reading.hits.values("sorts"))
+    named.update(reading.said.signals, reading.said.sorts)
     if found.cities:
         named |= _of_roles({city.role for city in found.cities})
     if found.modes:

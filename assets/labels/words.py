@@ -41,9 +41,12 @@ class Words(NamedTuple):
         return "".join(pieces)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Meaning:
-    """What a phrase of the lexicon says: at most one name under each head, and any number of signals."""
+    """What a phrase of the lexicon says: at most one name under each head, and any number of signals.
+
+    Each is made once, by `phrases`, and equal to itself alone: a cheap key.
+    """
 
     heads: Mapping[str, str]
     signals: frozenset[str]
@@ -79,10 +82,6 @@ class Hits(NamedTuple):
     def under(self, head: str) -> Sequence[Hit]:
         """The phrases that have a name under `head`."""
         return self.by_head.get(head, ())
-
-    def values(self, head: str) -> list[Any]:
-        """Those names; which there are is for the lexicon to say, so their type is left open."""
-        return [hit.meaning.heads[head] for hit in self.by_head.get(head, ())]
 
 
 Leaf = TypeVar("Leaf")
