@@ -9,16 +9,18 @@ Shapes: N texts, D dimensions, T tokens of one chunk.
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import version as installed_version
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, PositiveInt
+
+from environments.memo import Memo
 
 DIMENSIONS = 256
 
@@ -87,12 +89,14 @@ def tokens_of(text: str) -> list[int]:
     if "<" in text:  # may spell a token of the tokenizer's own, such as <s>
         tokens: list[int] = _wordllama().tokenizer.encode(text, add_special_tokens=False).ids
         return tokens
-    return list(chain.from_iterable(map(_tokens_of_piece, _PIECE.findall(_SPACE + text.replace(" ", _SPACE)))))
+    return list(chain.from_iterable(map(_tokens_of.__getitem__, _PIECE.findall(_SPACE + text.replace(" ", _SPACE)))))
 
 
-@lru_cache(maxsize=200_000)
 def _tokens_of_piece(piece: str) -> tuple[int, ...]:
     return tuple(token.id for token in _pieces_model().tokenize(piece))
+
+
+_tokens_of: Final = Memo(_tokens_of_piece, most=200_000)
 
 
 @cache

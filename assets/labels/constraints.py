@@ -137,6 +137,7 @@ class Said(NamedTuple):
     sorts: tuple[Sort, ...]
     """As the lexicon orders them."""
     sky: Sky | None
+    sense: Sense
 
 
 class Reading(NamedTuple):
@@ -168,13 +169,16 @@ def _said(meanings: tuple[Meaning, ...]) -> Said:
     def _names(head: str) -> list[Any]:
         return list(dict.fromkeys(meaning.heads[head] for meaning in meanings if head in meaning.heads))
 
-    return Said(
-        signals=frozenset[str]().union(*(meaning.signals for meaning in meanings)),
-        modes=tuple(_names("modes")),
-        kind=next(iter(_names("kinds")), None),
-        sorts=tuple(sorted(_names("sorts"), key=list(lexicon()["sorts"]).index)),
-        sky=next(iter(_names("skies")), None),
+    signals = frozenset[str]().union(*(meaning.signals for meaning in meanings))
+    modes, sorts = _names("modes"), sorted(_names("sorts"), key=list(lexicon()["sorts"]).index)
+    kind, sky = (next(iter(_names(head)), None) for head in ("kinds", "skies"))
+    sense = Sense(
+        moves=bool({"route", "move", "distance"} & signals or modes or ("duration" in signals and kind is None)),
+        compares="compare" in signals or bool({"warmest", "best"} & set(sorts)),
+        compares_cities="warmest" in sorts or "weather" in signals,
+        asks_place=kind is not None and not {"flight", "train"} & set(modes),
     )
+    return Said(signals, tuple(modes), kind, tuple(sorts), sky, sense)
 
 
 def extract(text: str, *, today: date = WORLD_DAY) -> Constraints:
@@ -239,7 +243,7 @@ def _starts() -> dict[str, _Start]:
 
 
 def _phrase_at(words: Words, start: int, node: Node[Meaning]) -> Hit | None:
-    stop, meanings = node.longest(words, start)
+    stop, meanings = node.longest(words, start) if node.next else (start + 1, node.ends)
     if not meanings:
         return None
     if stop - start == 2 and "roles" in meanings[0].heads and node.ends:
@@ -251,7 +255,7 @@ def _phrase_at(words: Words, start: int, node: Node[Meaning]) -> Hit | None:
 
 def _named_cities(reading: Reading) -> tuple[NamedCity, ...]:
     words = reading.words
-    roles = roles_of(words, reading.hits, reading.mentions, _sense(reading.said))
+    roles = roles_of(words, reading.hits, reading.mentions, reading.said.sense)
     found: dict[str, NamedCity] = {}
     for mention, role in zip(reading.mentions, roles, strict=True):
         name = mention.city.name
@@ -276,12 +280,3 @@ def _writes(words: Words, hits: Hits) -> bool:
     return False
 
 
-@lru_cache(maxsize=50_000)
-def _sense(said: Said) -> Sense:
-    signals, modes, kind, sorts, _ = said
-    return Sense(
-        moves=bool({"route", "move", "distance"} & signals or modes or ("duration" in signals and kind is None)),
-        compares="compare" in signals or bool({"warmest", "best"} & set(sorts)),
-        compares_cities="warmest" in sorts or "weather" in signals,
-        asks_place=kind is not None and not {"flight", "train"} & set(modes),
-    )

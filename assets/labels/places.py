@@ -46,10 +46,10 @@ class CityName(NamedTuple):
 
 def city_at(words: Words, start: int, node: Node[CityName]) -> Mention | None:
     """The city whose name begins with word `start`, at whose node of the names it is, if the guard lets it pass."""
-    stop, found = node.longest(words, start)
+    stop, found = node.longest(words, start) if node.next else (start + 1, node.ends)
     if not found:
         return None
-    name = _as_written(found, words, start, stop)
+    name = found[0] if len(found) == 1 else _as_written(found, words, start, stop)
     passes = _chinese_passes if name.is_chinese else _latin_passes
     return Mention(start, stop, name.city) if passes(words, start, stop, name) else None
 
@@ -62,10 +62,8 @@ def is_ordinary(word: str) -> bool:
 
 def _as_written(found: Sequence[CityName], words: Words, start: int, stop: int) -> CityName:
     """Of cities that fold alike (San Pedro, San-Pédro) the one spelled so, else the most populous."""
-    if len(found) > 1:
-        said = words.text(start, stop).casefold()
-        return next((name for name in found if name.city.name.casefold() == said), found[0])
-    return found[0]
+    said = words.text(start, stop).casefold()
+    return next((name for name in found if name.city.name.casefold() == said), found[0])
 
 
 def _latin_passes(words: Words, start: int, stop: int, name: CityName) -> bool:

@@ -6,10 +6,12 @@ word of four letters only a swap, a letter struck twice, a vowel lost or the nex
 """
 
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
+from typing import Final
 
 from assets.labels.places import city_words, is_everyday
-from assets.labels.words import Words, cut, cut_and_fold, fold, lexicon_entries
+from assets.labels.words import WORDS_KEPT, Words, cut, cut_and_fold, fold, lexicon_entries
+from environments.memo import Memo
 
 _LEAST = 3
 _NEXT_KEYS = tuple(
@@ -27,16 +29,14 @@ def cut_as_meant(text: str) -> Words:
     return cut_and_fold(text, _as_meant)
 
 
-@lru_cache(maxsize=200_000)
-def _as_meant(raw: str) -> str:
-    return _restored(fold(raw))
-
-
 def _restored(word: str) -> str:
     if len(word) < _LEAST or not word.isascii() or not word.isalpha() or _is_known(word):
         return word
     candidates = sorted({meant for key in _keys(word) for meant in _by_key().get(key, ()) if _is_slip(word, meant)})
     return candidates[0] if len(candidates) == 1 else word
+
+
+_as_meant: Final = Memo(lambda raw: _restored(fold(raw)), most=WORDS_KEPT)
 
 
 def _is_known(word: str) -> bool:
