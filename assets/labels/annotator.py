@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.labels.aside import aside_groups, difficulty_aside
 from assets.labels.classifier import Calibration, Classifier, Matrix, calibrate, fit, held_out_probabilities
 from assets.labels.constraints import Constraints, constraints_of, read
 from assets.labels.difficulty import axes_of
@@ -171,16 +172,16 @@ class Annotator:
         sure_Q = self.calibration.confidence(probability_QL[np.arange(len(asked)), chosen_Q], spoken_Q)
         aside_Q = (vectors_QD @ self.aside_ND.T).argmax(axis=1)
         columns = (chosen_Q, _second(probability_QL, chosen_Q), sure_Q, spoken_Q, aside_Q)
-        for one, *told, probability_L in zip(asked, *(column.tolist() for column in columns), probability_QL, strict=True):
-            yield self._answer(one, *told, probability_L)
+        told = map(_Told, *(column.tolist() for column in columns), probability_QL)
+        yield from map(self._answer, asked, told)
 
-    def _answer(self, one: "_Asked", chosen: int, second: int, sure: float, by_rule: bool, aside: int, probability_L: Matrix) -> "_Answer":
-        primary, runner_up, confidence = self.classes[chosen], self.classes[second], round(sure, 3)
+    def _answer(self, one: "_Asked", told: "_Told") -> "_Answer":
+        primary, runner_up, confidence = self.classes[told.chosen], self.classes[told.second], round(told.sure, 3)
         if primary == IRRELEVANT:
-            return _Answer(primary, None, runner_up, confidence, self.aside_names[aside])
-        secondary = next((self.classes[i] for i in one.spoken if i != chosen), None) if by_rule else None
-        if confidence < self.abstain_below and not by_rule:
-            return _Answer(self._other(probability_L), None, primary, confidence, None)
+            return _Answer(primary, None, runner_up, confidence, self.aside_names[told.aside])
+        if confidence < self.abstain_below and not told.by_rule:
+            return _Answer(self._other(told.probability_L), None, primary, confidence, None)
+        secondary = next((self.classes[i] for i in one.spoken if i != told.chosen), None) if told.by_rule else None
         return _Answer(primary, secondary, runner_up, confidence, None)
 
     def _other(self, probability_L: Matrix) -> str:
@@ -209,6 +210,18 @@ class _Seen(NamedTuple):
     constraints: Constraints
 
 
+class _Told(NamedTuple):
+    """What the classifier says of one request, by the numbers of the classes."""
+
+    chosen: int
+    second: int
+    sure: float
+    by_rule: bool
+    aside: int
+    """Number of the example aside that is nearest."""
+    probability_L: Matrix
+
+
 class _Answer(NamedTuple):
     """What classifier and rules make of what is asked."""
 
@@ -218,22 +231,6 @@ class _Answer(NamedTuple):
     confidence: float
     aside: str | None
     """The group of a request that the tools are not for."""
-
-
-class AsideGroup(NamedTuple):
-    """A kind of request that the tools are not for."""
-
-    difficulty: int
-    """-1: nobody can do it here; 0: it needs no tool."""
-    reason: str
-    examples: tuple[str, ...]
-
-
-@cache
-def aside_groups() -> dict[str, AsideGroup]:
-    """The groups of `irrelevance.yaml` by name."""
-    listed = read_yaml("irrelevance.yaml")["groups"]
-    return {name: AsideGroup(g["difficulty"], g["reason"], tuple(g["examples"])) for name, g in listed.items()}
 
 
 @contextmanager
@@ -250,16 +247,10 @@ def _no_collection() -> Iterator[None]:
 
 def _label(answer: _Answer, constraints: Constraints) -> Label:
     if answer.aside is not None:
-        difficulty, axes = _difficulty_aside(answer.aside)
+        difficulty, axes = difficulty_aside(answer.aside)
     else:
-        difficulty, axes = _difficulty(answer.primary, answer.secondary, constraints.count)
+        difficulty, axes = _difficulty(answer.primary, answer.secondary, constraints.stated)
     return Label(*answer[:4], difficulty, axes, constraints)
-
-
-@cache
-def _difficulty_aside(group: str) -> tuple[int, str]:
-    found = aside_groups()[group]
-    return found.difficulty, json.dumps({"group": group, "reason": found.reason}, ensure_ascii=False)
 
 
 @lru_cache(maxsize=100_000)
@@ -282,7 +273,8 @@ def _second(probability_QL: Matrix, chosen_Q: NDArray[np.int64]) -> NDArray[np.i
     """The most probable class of each request beside the one chosen."""
     others_QL = probability_QL.copy()
     others_QL[np.arange(len(chosen_Q)), chosen_Q] = -1.0
-    return others_QL.argmax(axis=1)
+    second_Q: NDArray[np.int64] = others_QL.argmax(axis=1)
+    return second_Q
 
 
 @cache

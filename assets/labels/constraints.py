@@ -86,16 +86,14 @@ class Constraints(NamedTuple):
     unresolved: tuple[str, ...] = ()
 
     @property
-    def count(self) -> int:
+    def stated(self) -> int:
         """How many constraints the request states: every city and every filled slot is one."""
         slots = (self.date, self.kind, self.budget, self.sort, self.sky, self.party)
         return len(self.cities) + len(self.modes) + len(slots) - slots.count(None)
 
     def as_json(self) -> str:
         """One JSON object, slot by slot; written by hand because a log has millions of them."""
-        cities = ",".join(
-            f'{{"text":{quoted(c.text)},"city":{quoted(c.city)},"role":"{c.role}"}}' for c in self.cities
-        )
+        cities = ",".join(f'{{"text":{quoted(c.text)},"city":{quoted(c.city)},"role":"{c.role}"}}' for c in self.cities)
         day = self.date and f'{{"text":{quoted(self.date.text)},"value":"{self.date.value}"}}'
         return (
             f'{{"cities":[{cities}],"date":{day or "null"},"modes":{_listed(self.modes)},"kind":{_or_null(self.kind)},'
@@ -278,5 +276,3 @@ def _writes(words: Words, hits: Hits) -> bool:
         if before not in _ABLE and (words.folded[hit.start] != "book" or before not in _NOUN_BEFORE_BOOK):
             return True
     return False
-
-

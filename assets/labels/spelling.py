@@ -36,7 +36,7 @@ def _restored(word: str) -> str:
     return candidates[0] if len(candidates) == 1 else word
 
 
-_as_meant: Final = Memo(lambda raw: _restored(fold(raw)), most=WORDS_KEPT)
+_as_meant: Final[Memo[str, str]] = Memo(lambda raw: _restored(fold(raw)), most=WORDS_KEPT)
 
 
 def _is_known(word: str) -> bool:

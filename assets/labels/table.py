@@ -97,7 +97,7 @@ def irrelevance_table(labels: pl.DataFrame) -> pl.DataFrame:
 
 
 def constraint_count() -> pl.Expr:
-    """`Constraints.count` of each label of a table, without building objects."""
+    """`Constraints.stated` of each label of a table, without building objects."""
     slots: dict[str, pl.DataType] = dict.fromkeys(("kind", "sort", "sky"), pl.String())
     slots |= {"date": pl.Struct({}), "budget": pl.Int64(), "party": pl.Int64()}
     lists = {"cities": pl.List(pl.Struct({})), "modes": pl.List(pl.String())}

@@ -23,7 +23,8 @@ def unresolved_places(words: Words, hits: Hits, mentions: Sequence[Mention]) -> 
     possible = [i for i, raw in enumerate(words.raw) if raw[0].isupper() or before[i] in _PLACE_BEFORE]
     if not possible:
         return ()
-    known = {i for span in (*hits.listed, *mentions) for i in range(span.start, span.stop)}
+    spans = [*((hit.start, hit.stop) for hit in hits.listed), *((city.start, city.stop) for city in mentions)]
+    known = {i for start, stop in spans for i in range(start, stop)}
     found: list[str] = []
     stop = 0
     for i in possible:
