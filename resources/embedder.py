@@ -7,19 +7,27 @@ row by row instead of in a padded matrix, so that adding a row changes no other 
 Shapes: N texts, D dimensions, T tokens of one chunk.
 """
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version as installed_version
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, PositiveInt
 
+from environments.memo import Memo
+
 DIMENSIONS = 256
+
+_SPACE = "▁"
+"""How the tokenizer writes a space, and the beginning of a text."""
+_PIECE = re.compile(f"{_SPACE}*[㐀-鿿]|{_SPACE}*[^{_SPACE}㐀-鿿]+|{_SPACE}+")
+"""A Chinese character, or other signs up to the next space; the spaces before it are part of it."""
 
 
 class Embedder(dg.ConfigurableResource):
@@ -60,17 +68,40 @@ def _with_chunk(chunk: int) -> Embedder:
 
 
 def _pooled(texts: list[str], *, first_row: int) -> NDArray[np.float32]:
+    from resources.pooling import sums_of
+
     empty = next((i for i, text in enumerate(texts) if not text.strip()), None)
     if empty is not None:
         raise ValueError(f"text {first_row + empty} is empty and has no vector: drop empty texts before embedding")
-    model = _wordllama()
-    encoded = model.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-    ids = [e.ids for e in encoded]
+    ids = [tokens_of(text) for text in texts]
     tokens_T = np.fromiter(chain.from_iterable(ids), dtype=np.int64)
-    starts_N = np.cumsum([0, *map(len, ids[:-1])])
-    sums_ND: NDArray[np.float32] = np.add.reduceat(model.embedding[tokens_T], starts_N, axis=0)
+    stops_N = np.cumsum(np.fromiter(map(len, ids), dtype=np.int64, count=len(ids)))
+    sums_ND: NDArray[np.float32] = sums_of(tokens_T, stops_N, _wordllama().embedding)
     sums_ND /= np.linalg.norm(sums_ND, axis=1, keepdims=True)
     return sums_ND
+
+
+def tokens_of(text: str) -> list[int]:
+    """The tokens of a text: those that the model's tokenizer gives, looked up piece by piece.
+
+    No token of the vocabulary reaches over the edge of a piece, and most pieces were seen before.
+    """
+    if "<" in text:  # may spell a token of the tokenizer's own, such as <s>
+        tokens: list[int] = _wordllama().tokenizer.encode(text, add_special_tokens=False).ids
+        return tokens
+    return list(chain.from_iterable(map(_tokens_of.__getitem__, _PIECE.findall(_SPACE + text.replace(" ", _SPACE)))))
+
+
+def _tokens_of_piece(piece: str) -> tuple[int, ...]:
+    return tuple(token.id for token in _pieces_model().tokenize(piece))
+
+
+_tokens_of: Final = Memo(_tokens_of_piece, most=200_000)
+
+
+@cache
+def _pieces_model() -> Any:
+    return _wordllama().tokenizer.model
 
 
 @cache

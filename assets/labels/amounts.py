@@ -1,8 +1,6 @@
 """Amounts in a request: the most that may be paid, and for how many people."""
 
-from collections.abc import Sequence
-
-from assets.labels.words import Hit, Words
+from assets.labels.words import Hits, Words
 
 _CURRENCIES = "€$£¥"
 _LIMITS = frozenset({"under", "below", "max", "maximum", "than", "within", "budget", "most", "only"})
@@ -12,25 +10,25 @@ _NOT_PEOPLE = frozenset(
 )
 
 
-def budget_in(words: Words, hits: Sequence[Hit]) -> int | None:
+def budget_in(words: Words, hits: Hits) -> int | None:
     """The amount of money that is named, in whole units of the currency named; None where there is none."""
     if not words.numbers:
         return None
-    after_money = {hit.start for hit in hits if hit.value("money")}
+    money = {hit.start for hit in hits.under("money")}
     for i in words.numbers:
         number = _amount(words.folded[i])
-        if number is not None and (_has_currency(words, i, after_money) or _is_limit(words, i)):
+        if number is not None and (_has_currency(words, i, money) or _is_limit(words, i)):
             return number
     return None
 
 
-def party_in(words: Words, hits: Sequence[Hit]) -> int | None:
+def party_in(words: Words, hits: Hits) -> int | None:
     """How many people the request is for; None where it does not say."""
-    numbers = {hit.start: int(value) for hit in hits if (value := hit.value("numbers"))}
+    numbers = {hit.start: int(hit.meaning.heads["numbers"]) for hit in hits.under("numbers")}
     numbers |= {i: int(words.folded[i]) for i in words.numbers if len(words.folded[i]) <= 2}
     if not numbers:
         return None
-    people = {hit.start for hit in hits if hit.value("people")}
+    people = {hit.start for hit in hits.under("people")}
     for i, count in numbers.items():
         if i + 1 in people or _for_so_many(words, i, people):
             return count
@@ -47,9 +45,9 @@ def _for_so_many(words: Words, i: int, people: set[int]) -> bool:
     return lead == ["party", "of"] or lead == ["table", "for"]
 
 
-def _has_currency(words: Words, i: int, after_money: set[int]) -> bool:
+def _has_currency(words: Words, i: int, money: set[int]) -> bool:
     return (
-        i + 1 in after_money
+        i + 1 in money
         or words.gaps[i].strip().endswith(tuple(_CURRENCIES))
         or words.gaps[i + 1][:1] in tuple(_CURRENCIES)
     )

@@ -11,16 +11,20 @@ Source: pipeline stage 3; V = <primary, secondary, constraints> is the AMAP repo
 Shapes: Q requests, N examples, L classes, F features.
 """
 
+import gc
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.labels.aside import aside_groups, difficulty_aside
+from assets.labels.choice import Asked, Told, choose_among, chosen_classes, likeliest_other, second_classes
 from assets.labels.classifier import Calibration, Classifier, Matrix, calibrate, fit, held_out_probabilities
 from assets.labels.constraints import Constraints, constraints_of, read
 from assets.labels.difficulty import axes_of
@@ -34,8 +38,6 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 
 _SCALE_OF_VECTOR, _SCALE_OF_FEATURE = 3.0, 1.5
 _DECAY = 2e-4
-_OVERRULES = 0.85
-"""Ours: how sure the classifier must be of another leaf to overrule a rule."""
 _BARE = frozenset({"city", "unresolved", "day", "options", "origin", "destination", "journey"})
 """What "and in Rome?" holds: a request of which nothing else is said means what the turn before it meant."""
 _CHUNK = 8192
@@ -85,6 +87,7 @@ class Annotator:
         self.abstain_below = abstain_below
         self.classes = (*(intent.leaf for intent in ordered), IRRELEVANT)
         self.number = {leaf: i for i, leaf in enumerate(self.classes)}
+        self.known = frozenset(self.classes)
         self.others = frozenset(intent.leaf for intent in intents if intent.leaf.rpartition(".")[2] == "other")
         self.kind = _kind(embedder, abstain_below)
         self.version = f"{self.kind}-{_digest(ordered)}"
@@ -117,35 +120,39 @@ class Annotator:
         """
         self.fitted()
         before = contexts if contexts is not None else [None] * len(texts)
-        allowed = among if among is not None else [()] * len(texts)
+        allowed: Sequence[Sequence[str]] = [()] * len(texts)
         if among is not None:
-            self._check_allowed(allowed)
-        chunks = (slice(i, i + _CHUNK) for i in range(0, len(texts), _CHUNK))
-        return list(chain.from_iterable(self._annotate(texts[c], before[c], allowed[c]) for c in chunks))
+            self._check_allowed(allowed := among)
+        labels: list[Label] = []
+        for i in range(0, len(texts), _CHUNK):
+            with _no_collection():
+                chunk = slice(i, i + _CHUNK)
+                labels += self._annotate(texts[chunk], before[chunk], allowed[chunk])
+        return labels
 
     def _check_allowed(self, among: Sequence[Sequence[str]]) -> None:
-        if not all(among) or not {leaf for leaves in among for leaf in leaves} <= {*self.classes, *self.others}:
-            strange = sorted({leaf for leaves in among for leaf in leaves} - {*self.classes, *self.others})
+        named = {leaf for leaves in among for leaf in leaves}
+        if strange := sorted(named - self.known - self.others) or not all(among):
             raise ValueError(f"each text needs leaves of the taxonomy to choose among; not one of its: {strange}")
 
     def _fit(self, intents: Sequence[Intent]) -> None:
         examples = [(text, intent.leaf) for intent in intents for text in (*intent.examples, *intent.phrases)]
         aside = [(text, name) for name, group in aside_groups().items() for text in group.examples]
         examples += [(text, IRRELEVANT) for text, _ in aside]
-        seen = [self._see(text, None) for text, _ in examples]
+        asked = [self._see(text, None).asked for text, _ in examples]
         class_N = np.array([self.number[leaf] for _, leaf in examples])
-        features_NF, vectors_ND = self._features(seen)
+        features_NF, vectors_ND = self._features(asked)
         self.model: Classifier = fit(features_NF, class_N, len(self.classes), decay=_DECAY)
-        self.calibration = self._calibrated(features_NF, class_N, seen)
+        self.calibration = self._calibrated(features_NF, class_N, asked)
         self.aside_ND = vectors_ND[-len(aside) :]
         self.aside_names = [name for _, name in aside]
 
-    def _calibrated(self, features_NF: Matrix, class_N: NDArray[np.int64], seen: Sequence["_Seen"]) -> Calibration:
+    def _calibrated(self, features_NF: Matrix, class_N: NDArray[np.int64], asked: Sequence[Asked]) -> Calibration:
         probability_NL = held_out_probabilities(features_NF, class_N, len(self.classes), decay=_DECAY)
-        chosen_N, spoken_N = _chosen(probability_NL, seen)
-        return calibrate(probability_NL[np.arange(len(seen)), chosen_N], chosen_N == class_N, spoken_N)
+        chosen_N, spoken_N = chosen_classes(probability_NL, asked)
+        return calibrate(probability_NL[np.arange(len(asked)), chosen_N], chosen_N == class_N, spoken_N)
 
-    def _see(self, text: str, context: str | None) -> "_Seen":
+    def _see(self, text: str, context: str | None, among: Sequence[str] = ()) -> "_Seen":
         """The request alone, or with the turn before it where it says too little by itself."""
         reading = read(text)
         found = constraints_of(reading)
@@ -154,124 +161,97 @@ class Annotator:
             before = read(context)
             said = f"{masked(before)} {said}"
             features |= features_of(before, constraints_of(before))
-        spoken = tuple(self.number[leaf] for leaf in spoken_for(features, frozenset(self.classes)))
-        return _Seen(said, features, spoken, found)
+        spoken = tuple(self.number[leaf] for leaf in spoken_for(features, self.known))
+        return _Seen(Asked(said, features, spoken, tuple(among)), found)
 
-    def _features(self, seen: Sequence["_Seen"]) -> tuple[Matrix, NDArray[np.float32]]:
+    def _features(self, asked: Sequence[Asked]) -> tuple[Matrix, NDArray[np.float32]]:
         """Everything the classifier sees of each request, and the embedding by itself."""
-        vectors_QD = self.embed([one.text for one in seen])
-        names = _feature_names()
-        facts_QF = np.zeros((len(seen), len(names) + len(self.classes)))
-        for row, one in enumerate(seen):
-            facts_QF[row, [names[name] for name in one.features]] = _SCALE_OF_FEATURE
-            facts_QF[row, [len(names) + number for number in one.spoken]] = _SCALE_OF_FEATURE
-        return np.hstack([_SCALE_OF_VECTOR * vectors_QD.astype(np.float64), facts_QF]), vectors_QD
+        vectors_QD = self.embed([one.text for one in asked])
+        names, dimensions = _feature_names(), vectors_QD.shape[1]
+        facts = [[names[f] for f in one.features] + [len(names) + number for number in one.spoken] for one in asked]
+        rows = np.repeat(np.arange(len(asked)), [*map(len, facts)])
+        columns = dimensions + np.fromiter(chain.from_iterable(facts), dtype=np.int64)
+        features_QF = np.zeros((len(asked), dimensions + len(names) + len(self.classes)))
+        features_QF[:, :dimensions] = vectors_QD
+        features_QF[:, :dimensions] *= _SCALE_OF_VECTOR
+        features_QF[rows, columns] = _SCALE_OF_FEATURE
+        return features_QF, vectors_QD
 
     def _annotate(
         self, texts: Sequence[str], contexts: Sequence[str | None], among: Sequence[Sequence[str]]
     ) -> list[Label]:
-        seen = [self._see(text, context) for text, context in zip(texts, contexts, strict=True)]
-        features_QF, vectors_QD = self._features(seen)
+        seen = [self._see(*one) for one in zip(texts, contexts, among, strict=True)]
+        asked = list(dict.fromkeys(one.asked for one in seen))
+        answers = dict(zip(asked, self._answers(asked), strict=True))
+        return [_label(answers[one.asked], one.constraints) for one in seen]
+
+    def _answers(self, asked: Sequence[Asked]) -> Iterator["_Answer"]:
+        """What classifier and rules make of requests that differ in more than their particulars."""
+        features_QF, vectors_QD = self._features(asked)
         probability_QL = self.model.probabilities(features_QF)
-        chosen_Q, spoken_Q = _chosen(probability_QL, seen)
-        for row in (row for row, leaves in enumerate(among) if leaves):
-            chosen_Q[row], spoken_Q[row] = self._chosen_among(among[row], probability_QL[row], seen[row].spoken)
-        sure_Q = self.calibration.confidence(probability_QL[np.arange(len(seen)), chosen_Q], spoken_Q)
+        chosen_Q, spoken_Q = chosen_classes(probability_QL, asked)
+        for row in (row for row, one in enumerate(asked) if one.among):
+            chosen_Q[row], spoken_Q[row] = choose_among(asked[row], self.classes, probability_QL[row])
+        sure_Q = self.calibration.confidence(probability_QL[np.arange(len(asked)), chosen_Q], spoken_Q)
         aside_Q = (vectors_QD @ self.aside_ND.T).argmax(axis=1)
-        made = []
-        for row, one in enumerate(seen):
-            answer = _Answer(int(chosen_Q[row]), bool(spoken_Q[row]), round(float(sure_Q[row]), 3), probability_QL[row])
-            made.append(self._label(one, answer, self.aside_names[aside_Q[row]], among[row]))
-        return made
+        columns = (chosen_Q, second_classes(probability_QL, chosen_Q), sure_Q, spoken_Q, aside_Q)
+        told = map(Told, *(column.tolist() for column in columns), probability_QL)
+        yield from map(self._answer, asked, told)
 
-    def _chosen_among(self, leaves: Sequence[str], probability_L: Matrix, spoken: Sequence[int]) -> tuple[int, bool]:
-        """The class of a request that may only be one of some leaves, and whether a rule decided it."""
-        allowed = sorted(self.number[leaf] for leaf in leaves if leaf in self.number)
-        named = next((number for number in spoken if number in allowed), None)
-        if named is not None:
-            return named, True
-        choice = allowed or list(range(len(self.classes) - 1))  # only Others are: the leaf that it is most like
-        return choice[int(probability_L[choice].argmax())], False
-
-    def _label(self, one: "_Seen", answer: "_Answer", aside: str, among: Sequence[str]) -> Label:
-        primary = self.classes[answer.chosen]
-        runner_up = self.classes[answer.second]
+    def _answer(self, one: Asked, told: Told) -> "_Answer":
+        primary, runner_up, confidence = self.classes[told.chosen], self.classes[told.second], round(told.sure, 3)
         if primary == IRRELEVANT:
-            group = aside_groups()[aside]
-            axes = json.dumps({"group": aside, "reason": group.reason}, ensure_ascii=False)
-            return Label(primary, None, runner_up, answer.confidence, group.difficulty, axes, one.constraints)
-        secondary = next((self.classes[i] for i in one.spoken if i != answer.chosen), None) if answer.by_rule else None
-        others = self.others.intersection(among) if among else self.others
-        unsure = answer.confidence < self.abstain_below and not answer.by_rule
-        if (unsure and others) or (among and primary not in among):
-            primary, secondary, runner_up = self._other(answer.probability_L, others), None, primary
-        made = axes_of(primary, secondary, one.constraints.count)
-        axes = json.dumps(made._asdict())
-        return Label(primary, secondary, runner_up, answer.confidence, made.difficulty, axes, one.constraints)
-
-    def _other(self, probability_L: Matrix, others: frozenset[str]) -> str:
-        """Of these, the Other of the deepest node that holds most of the probability; the uppermost if none does."""
-        mass: dict[str, float] = {}
-        for leaf, share in zip(self.classes, probability_L, strict=True):
-            parts = leaf.split(".")
-            for depth in range(1, len(parts)):
-                node = ".".join(parts[:depth])
-                mass[node] = mass.get(node, 0.0) + float(share)
-        likely = [node for node, share in mass.items() if share > 0.5 and f"{node}.other" in others]
-        if likely:
-            return f"{max(likely, key=lambda node: node.count('.'))}.other"
-        return min(others or {"other"}, key=lambda leaf: (leaf.count("."), leaf))
+            return _Answer(primary, None, runner_up, confidence, self.aside_names[told.aside])
+        others = self.others.intersection(one.among) if one.among else self.others
+        unsure = confidence < self.abstain_below and not told.by_rule
+        if (unsure and others) or (one.among and primary not in one.among):
+            return _Answer(likeliest_other(self.classes, told.probability_L, others), None, primary, confidence, None)
+        secondary = next((self.classes[i] for i in one.spoken if i != told.chosen), None) if told.by_rule else None
+        return _Answer(primary, secondary, runner_up, confidence, None)
 
 
 class _Seen(NamedTuple):
-    """A request as the classifier sees it, and its constraints."""
+    """A request as it was read."""
 
-    text: str
-    features: frozenset[str]
-    spoken: tuple[int, ...]
-    """Classes that the rules name, most telling first."""
+    asked: Asked
     constraints: Constraints
 
 
 class _Answer(NamedTuple):
-    """What classifier and rules make of a request."""
+    """What classifier and rules make of what is asked."""
 
-    chosen: int
-    by_rule: bool
+    primary: str
+    secondary: str | None
+    runner_up: str
     confidence: float
-    probability_L: Matrix
-
-    @property
-    def second(self) -> int:
-        """The most probable class beside the one chosen."""
-        ranked = np.argsort(-self.probability_L, kind="stable")
-        return int(ranked[0] if ranked[0] != self.chosen else ranked[1])
+    aside: str | None
+    """The group of a request that the tools are not for."""
 
 
-class AsideGroup(NamedTuple):
-    """A kind of request that the tools are not for."""
-
-    difficulty: int
-    """-1: nobody can do it here; 0: it needs no tool."""
-    reason: str
-    examples: tuple[str, ...]
-
-
-@cache
-def aside_groups() -> dict[str, AsideGroup]:
-    """The groups of `irrelevance.yaml` by name."""
-    listed = read_yaml("irrelevance.yaml")["groups"]
-    return {name: AsideGroup(g["difficulty"], g["reason"], tuple(g["examples"])) for name, g in listed.items()}
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Labels have no cycles, and looking for some in the whole gazetteer again and again takes a tenth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
-def _chosen(probability_QL: Matrix, seen: Sequence[_Seen]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The class of each request, and whether a rule decided it."""
-    chosen_Q = probability_QL.argmax(axis=1)
-    spoken_Q = np.zeros(len(seen), dtype=np.bool_)
-    for row, one in enumerate(seen):
-        if one.spoken and (chosen_Q[row] in one.spoken or probability_QL[row, chosen_Q[row]] < _OVERRULES):
-            chosen_Q[row], spoken_Q[row] = one.spoken[0], True
-    return chosen_Q, spoken_Q
+def _label(answer: _Answer, constraints: Constraints) -> Label:
+    if answer.aside is not None:
+        difficulty, axes = difficulty_aside(answer.aside)
+    else:
+        difficulty, axes = _difficulty(answer.primary, answer.secondary, constraints.stated)
+    return Label(*answer[:4], difficulty, axes, constraints)
+
+
+@lru_cache(maxsize=100_000)
+def _difficulty(primary: str, secondary: str | None, constraint_count: int) -> tuple[int, str]:
+    made = axes_of(primary, secondary, constraint_count)
+    return made.difficulty, json.dumps(made._asdict())
 
 
 def _kind(embedder: str, abstain_below: float) -> str:

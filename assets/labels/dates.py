@@ -5,11 +5,11 @@ Values are what the world's tools take: an ISO date, or a word that stays true w
 day ("next week", "in July", "6/7") is reported as unresolved instead of guessed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from assets.labels.words import Hit, Words
+from assets.labels.words import Hit, Hits, Words
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -28,9 +28,11 @@ class Day(NamedTuple):
     value: str | None
 
 
-def days_in(words: Words, hits: Sequence[Hit], today: date) -> list[Day]:
+def days_in(words: Words, hits: Hits, today: date) -> list[Day]:
     """Every day that `words` name, in order, each with the preposition before it."""
-    at = {hit.start: hit for hit in hits if _HEADS & hit.meaning.heads.keys()}
+    if not words.numbers and _HEADS.isdisjoint(hits.by_head):
+        return []
+    at = {hit.start: hit for head in _HEADS for hit in hits.under(head)}
     found: list[Day] = []
     for i in sorted({*at, *words.numbers}):
         if found and i < found[-1].stop:
@@ -44,7 +46,9 @@ def days_in(words: Words, hits: Sequence[Hit], today: date) -> list[Day]:
 def _day_at(words: Words, at: dict[int, Hit], i: int, today: date) -> Day | None:
     if words.folded[i][0].isdigit():
         return next(filter(None, (read(words, at, i, today) for read in _NUMERIC)), None)
-    return next(filter(None, (read(words, at[i], at, today) for read in _WORDED)), None)
+    heads = at[i].meaning.heads
+    readers = (read for head, read in _WORDED if head in heads)
+    return next(filter(None, (read(words, at[i], at, today) for read in readers)), None)
 
 
 def _iso(words: Words, at: dict[int, Hit], i: int, today: date) -> Day | None:
@@ -112,16 +116,13 @@ def _month_then_day(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> 
 
 
 def _relative(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> Day | None:
-    value = hit.value("days")
-    if value is None:
-        return None
+    value = hit.meaning.heads["days"]
     return Day(hit.start, hit.stop, _from_today(int(value), today) if value.isdigit() else value)
 
 
 def _in_days(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> Day | None:
     """`in three days`, `三天后`: the hit is the number word."""
-    count = hit.value("numbers")
-    return _days_ahead(words, hit.start, int(count), today) if count else None
+    return _days_ahead(words, hit.start, int(hit.meaning.heads["numbers"]), today)
 
 
 def _in_digits(words: Words, at: dict[int, Hit], i: int, today: date) -> Day | None:
@@ -137,29 +138,32 @@ def _days_ahead(words: Words, i: int, count: int, today: date) -> Day | None:
     return None
 
 
-def _weekday(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> Day | None:
-    coming = hit.value("next_weekdays")
-    if coming is not None and _is(words, hit.start - 1, {"一"}):  # 查一下 周五, not 下周五
+def _next_weekday(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> Day | None:
+    coming = hit.meaning.heads["next_weekdays"]
+    if _is(words, hit.start - 1, {"一"}):  # 查一下 周五, not 下周五
         return Day(hit.start + 1, hit.stop, coming)
-    if coming is not None:
-        monday_after = today + timedelta(days=7 - today.weekday())
-        return Day(hit.start, hit.stop, (monday_after + timedelta(days=WEEKDAYS.index(coming))).isoformat())
-    name = hit.value("weekdays")
-    if name is None or (words.folded[hit.start] in _SHORT_AND_ORDINARY and not _is(words, hit.start - 1, _LEADS)):
+    monday_after = today + timedelta(days=7 - today.weekday())
+    return Day(hit.start, hit.stop, (monday_after + timedelta(days=WEEKDAYS.index(coming))).isoformat())
+
+
+def _weekday(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> Day | None:
+    if words.folded[hit.start] in _SHORT_AND_ORDINARY and not _is(words, hit.start - 1, _LEADS):
         return None
-    return Day(hit.start - _is(words, hit.start - 1, {"这"}), hit.stop, name)
+    return Day(hit.start - _is(words, hit.start - 1, {"这"}), hit.stop, hit.meaning.heads["weekdays"])
 
 
 def _vague(words: Words, hit: Hit, at: dict[int, Hit], today: date) -> Day | None:
-    return Day(hit.start, hit.stop, None) if hit.value("vague_dates") is not None else None
+    return Day(hit.start, hit.stop, None)
 
 
 _NUMERIC: tuple[Callable[[Words, dict[int, Hit], int, date], Day | None], ...] = (
     _chinese_month_day, _chinese_day, _day_then_month, _in_digits, _the_nth, _iso,
 )  # fmt: skip
-_WORDED: tuple[Callable[[Words, Hit, dict[int, Hit], date], Day | None], ...] = (
-    _month_then_day, _relative, _in_days, _weekday, _vague,
+_WORDED: tuple[tuple[str, Callable[[Words, Hit, dict[int, Hit], date], Day | None]], ...] = (
+    ("months", _month_then_day), ("days", _relative), ("numbers", _in_days), ("next_weekdays", _next_weekday),
+    ("weekdays", _weekday), ("vague_dates", _vague),
 )  # fmt: skip
+"""In this order, which reader is asked of a phrase with a name under which head."""
 
 
 def _with_lead(words: Words, day: Day) -> Day:

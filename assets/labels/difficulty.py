@@ -39,7 +39,7 @@ def axes_of(primary: str, secondary: str | None, constraint_count: int) -> Axes:
     Args:
         primary: leaf id.
         secondary: leaf id of a second intent, or None.
-        constraint_count: `Constraints.count`.
+        constraint_count: `Constraints.stated`.
     """
     tools, depth = _base(primary)
     if secondary is not None:

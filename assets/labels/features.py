@@ -4,8 +4,11 @@ A feature is a signal of the lexicon, a filled slot, or a simple fact about the 
 from).
 """
 
+from collections.abc import Set
+
 from assets.labels.constraints import Constraints, Reading
 
+_ROLES = {"option": "options", "origin": "origin", "destination": "destination"}
 GROUND = frozenset({"driving", "walking", "bicycling", "transit"})
 SLOTS = frozenset(
     {
@@ -30,8 +33,6 @@ SLOTS = frozenset(
 
 def features_of(reading: Reading, found: Constraints) -> frozenset[str]:
     """The names of everything that the request contains."""
-    roles = {city.role for city in found.cities}
-    modes = set(found.modes)
     facts = {
         "city": bool(found.cities),
         "unresolved": bool(found.unresolved),
@@ -42,16 +43,25 @@ def features_of(reading: Reading, found: Constraints) -> frozenset[str]:
         "sky": found.sky is not None,
         "write": found.write,
         "party": found.party is not None,
-        "options": "option" in roles,
-        "origin": "origin" in roles,
-        "destination": "destination" in roles,
-        "journey": {"origin", "destination"} <= roles,
-        "flight": "flight" in modes,
-        "train": "train" in modes,
-        "transit": "transit" in modes,
-        "ground": bool(modes & GROUND),
-        "two_modes": len(modes) > 1,
     }
     named = {name for name, holds in facts.items() if holds}
-    sorts = {hit.meaning.heads["sorts"] for hit in reading.hits if "sorts" in hit.meaning.heads}
-    return frozenset(named | sorts | reading.signals)
+    named.update(reading.said.signals, reading.said.sorts)
+    if found.cities:
+        named |= _of_roles({city.role for city in found.cities})
+    if found.modes:
+        named |= _of_modes(set(found.modes))
+    return frozenset(named)
+
+
+def _of_roles(roles: Set[str]) -> set[str]:
+    named = {_ROLES[role] for role in roles if role in _ROLES}
+    return named | {"journey"} if {"origin", "destination"} <= roles else named
+
+
+def _of_modes(modes: Set[str]) -> set[str]:
+    named = {"flight", "train", "transit"} & modes
+    if not GROUND.isdisjoint(modes):
+        named.add("ground")
+    if len(modes) > 1:
+        named.add("two_modes")
+    return named

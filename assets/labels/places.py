@@ -6,7 +6,8 @@ for it.
 """
 
 import json
-from functools import cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -30,47 +31,59 @@ class Mention(NamedTuple):
     city: City
 
 
-def may_start_city(word: str) -> bool:
-    """Whether some city's name begins with the folded `word`: cheap, so that most words cost one look-up."""
-    return word in _names().next
+class CityName(NamedTuple):
+    """A city by one of its names, and what holds of the name wherever it stands."""
+
+    city: City
+    is_chinese: bool
+    is_doubtful: bool
+    """It is made of everyday words."""
+    is_region: bool
+    """It says a country or state before it says this city."""
+    is_lower_case: bool
+    """In lower case after a preposition it is the city all the same."""
 
 
-def city_at(words: Words, start: int) -> Mention | None:
-    """The city whose name begins at word `start`, if the guard lets it pass."""
-    stop, found = _names().longest(words, start)
+def city_at(words: Words, start: int, node: Node[CityName]) -> Mention | None:
+    """The city whose name begins with word `start`, at whose node of the names it is, if the guard lets it pass."""
+    stop, found = node.longest(words, start) if node.next else (start + 1, node.ends)
     if not found:
         return None
-    city = _as_written(found, words, start, stop)
-    passes = _chinese_passes if is_chinese(words.raw[start]) else _latin_passes
-    return Mention(start, stop, city) if passes(words, start, stop, city) else None
+    name = found[0] if len(found) == 1 else _as_written(found, words, start, stop)
+    passes = _chinese_passes if name.is_chinese else _latin_passes
+    return Mention(start, stop, name.city) if passes(words, start, stop, name) else None
 
 
+@lru_cache(maxsize=200_000)
 def is_ordinary(word: str) -> bool:
     """Whether a folded word is one of everyday language: known whole, in lower case, to the embedder's tokenizer."""
     return word in _everyday() or _stem(word) in _everyday()
 
 
-def _as_written(found: list[City], words: Words, start: int, stop: int) -> City:
+def _as_written(found: Sequence[CityName], words: Words, start: int, stop: int) -> CityName:
     """Of cities that fold alike (San Pedro, San-Pédro) the one spelled so, else the most populous."""
-    if len(found) > 1:
-        said = words.text(start, stop).casefold()
-        return next((city for city in found if city.name.casefold() == said), found[0])
-    return found[0]
+    said = words.text(start, stop).casefold()
+    return next((name for name in found if name.city.name.casefold() == said), found[0])
 
 
-def _latin_passes(words: Words, start: int, stop: int, city: City) -> bool:
-    name = " ".join(words.folded[start:stop])
-    if _is_region_instead(name, city):
+def _latin_passes(words: Words, start: int, stop: int, name: CityName) -> bool:
+    if name.is_region:
         return False
-    capital = _capital_speaks(words, start)
-    if not _is_doubtful(words.folded[start:stop], city):
-        settled = stop - start > 1 or capital or city.population >= UNDOUBTED_POPULATION
-        return settled or _preceded(words, start)
-    if capital:
+    if not name.is_doubtful:
+        settled = stop - start > 1 or name.city.population >= UNDOUBTED_POPULATION
+        return settled or _capital_speaks(words, start) or _preceded(words, start)
+    if _capital_speaks(words, start):
         return _preceded(words, start) or _is_choice(words, stop)
-    if name in _word_set("lower_case") and _preceded(words, start) and _closed(words, stop):
+    if name.is_lower_case and _preceded(words, start) and _closed(words, stop):
         return True
     return _ends_a_journey(words, start, stop) or _opens_a_choice(words, start, stop)
+
+
+def _named(folded: list[str], city: City) -> CityName:
+    chinese = is_chinese(folded[0])
+    doubtful = "".join(folded) in _word_set("chinese_ordinary") if chinese else _is_doubtful(folded, city)
+    name = " ".join(folded)
+    return CityName(city, chinese, doubtful, _is_region_instead(name, city), name in _word_set("lower_case"))
 
 
 def _is_doubtful(name: list[str], city: City) -> bool:
@@ -86,13 +99,12 @@ def _is_region_instead(name: str, city: City) -> bool:
     return name in states() or city.country not in regions().get(name, city.country).split()
 
 
-def _chinese_passes(words: Words, start: int, stop: int, city: City) -> bool:
-    doubtful = "".join(words.folded[start:stop]) in _word_set("chinese_ordinary")
-    if city.population >= UNDOUBTED_POPULATION and not doubtful:
+def _chinese_passes(words: Words, start: int, stop: int, name: CityName) -> bool:
+    if name.city.population >= UNDOUBTED_POPULATION and not name.is_doubtful:
         return True
     before = words.folded[start - 1] if start else ""
     after = words.folded[stop] if stop < len(words.folded) else ""
-    if doubtful:
+    if name.is_doubtful:
         return before in _BEFORE_ZH or after in {"到", "飞"}
     return before in _BEFORE_ZH or after in _AFTER_ZH or not before or bool(words.gaps[start])
 
@@ -144,18 +156,24 @@ def is_everyday(word: str) -> bool:
 
 
 @cache
-def _names() -> Node[City]:
-    root: Node[City] = Node()
+def city_names() -> Node[CityName]:
+    """The trie over every name of every city, aliases among them."""
+    root: Node[CityName] = Node()
     known = gazetteer()
+
+    def _add(written: str, city: City) -> None:
+        if words := cut(written).folded:
+            root.add(words, _named(words, city))
+
     for alias, name in read_yaml("place_names.yaml")["aliases"].items():
-        root.add(cut(alias).folded, known[name.casefold()])
+        _add(alias, known[name.casefold()])
     ranked = sorted(known.items(), key=lambda pair: (-pair[1].population, pair[0]))
     for name, city in ranked:
-        if len(name) > 1 and (words := cut(name).folded):
-            root.add(words, city)
+        if len(name) > 1:
+            _add(name, city)
     for name, city in ranked:
         if "’" in name or "'" in name:
-            root.add(cut(name.replace("’", "").replace("'", "")).folded, city)
+            _add(name.replace("’", "").replace("'", ""), city)
     return root
 
 

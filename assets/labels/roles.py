@@ -10,7 +10,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from assets.labels.places import Mention
-from assets.labels.words import Hit, Words, cut, is_chinese, lexicon
+from assets.labels.words import Hit, Hits, Words, cut, is_chinese, lexicon
 
 Role = Literal["origin", "destination", "location", "option"]
 Relation = Literal["to", "or", "and", "next", "apart"]
@@ -36,9 +36,9 @@ class Sense(NamedTuple):
     """A place inside a city is looked for."""
 
 
-def roles_of(words: Words, hits: Sequence[Hit], mentions: Sequence[Mention], sense: Sense) -> list[Role]:
+def roles_of(words: Words, hits: Hits, mentions: Sequence[Mention], sense: Sense) -> list[Role]:
     """One role per mention, in order."""
-    heads = [_proposed(words, hits, mention) for mention in mentions]
+    heads = [_proposed(words, hits.under("roles"), mention) for mention in mentions]
     for i in range(len(mentions) - 1):
         relation = _relation(words, mentions[i], mentions[i + 1], sense)
         heads[i], heads[i + 1] = _bound(heads[i], heads[i + 1], relation, sense)
@@ -46,11 +46,11 @@ def roles_of(words: Words, hits: Sequence[Hit], mentions: Sequence[Mention], sen
     return _settled(heads, names, sense)
 
 
-def _proposed(words: Words, hits: Sequence[Hit], mention: Mention) -> str | None:
+def _proposed(words: Words, proposing: Sequence[Hit], mention: Mention) -> str | None:
     stop = mention.start
     while stop and words.folded[stop - 1] in _SKIPPED:
         stop -= 1
-    before = next((hit for hit in hits if hit.stop == stop), None)
+    before = next((hit for hit in proposing if hit.stop == stop), None)
     head = before.value("roles") if before is not None and not words.gaps[stop].strip(" (\"'“") else None
     if head == "for":
         return "destination" if _LEAVING & set(words.folded[max(0, stop - 5) : stop]) else "for"

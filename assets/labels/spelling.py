@@ -6,10 +6,12 @@ word of four letters only a swap, a letter struck twice, a vowel lost or the nex
 """
 
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
+from typing import Final
 
 from assets.labels.places import city_words, is_everyday
-from assets.labels.words import Words, cut, lexicon_entries
+from assets.labels.words import WORDS_KEPT, Words, cut, cut_and_fold, fold, lexicon_entries
+from environments.memo import Memo
 
 _LEAST = 3
 _NEXT_KEYS = tuple(
@@ -22,17 +24,19 @@ _NEXT_KEYS = tuple(
 _LEAST_FOR_A_LETTER = 5
 
 
-def respelled(words: Words) -> Words:
-    """`words` with the slips in their folded forms undone; what was written stays in `raw`."""
-    return words._replace(folded=[_restored(word) for word in words.folded])
+def cut_as_meant(text: str) -> Words:
+    """`text` cut into words, the slips in their folded forms undone; what was written stays in `raw`."""
+    return cut_and_fold(text, _as_meant)
 
 
-@lru_cache(maxsize=200_000)
 def _restored(word: str) -> str:
     if len(word) < _LEAST or not word.isascii() or not word.isalpha() or _is_known(word):
         return word
     candidates = sorted({meant for key in _keys(word) for meant in _by_key().get(key, ()) if _is_slip(word, meant)})
     return candidates[0] if len(candidates) == 1 else word
+
+
+_as_meant: Final[Memo[str, str]] = Memo(lambda raw: _restored(fold(raw)), most=WORDS_KEPT)
 
 
 def _is_known(word: str) -> bool:

@@ -110,7 +110,7 @@ def irrelevance_table(labels: pl.DataFrame) -> pl.DataFrame:
 
 
 def constraint_count() -> pl.Expr:
-    """`Constraints.count` of each label of a table, without building objects."""
+    """`Constraints.stated` of each label of a table, without building objects."""
     slots: dict[str, pl.DataType] = dict.fromkeys(("kind", "sort", "sky"), pl.String())
     slots |= {"date": pl.Struct({}), "budget": pl.Int64(), "party": pl.Int64()}
     lists = {"cities": pl.List(pl.Struct({})), "modes": pl.List(pl.String())}
@@ -151,7 +151,6 @@ def _labelled_there(rows: pl.DataFrame) -> pl.DataFrame:
 def _labelled(annotator: Annotator, rows: pl.DataFrame) -> pl.DataFrame:
     among = rows["among"].to_list() if "among" in rows.columns else None
     labels = annotator.annotate(rows["text"].to_list(), rows["context"].to_list(), among)
-    made = [
-        (key, *label[:-1], label.constraints.model_dump_json()) for key, label in zip(rows["key"], labels, strict=True)
-    ]
-    return pl.DataFrame(made, schema=CACHED, orient="row")
+    *columns, constraints = zip(*labels, strict=True)
+    made = (rows["key"], *columns, [one.as_json() for one in constraints])
+    return pl.DataFrame(dict(zip(CACHED, made, strict=True)), schema=CACHED)

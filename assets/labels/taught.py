@@ -127,4 +127,4 @@ def _annotated(teacher: Teacher, part: pl.DataFrame) -> Iterator[tuple[str, Labe
 
 
 def _row(query_id: str, label: Label, version: str) -> tuple[object, ...]:
-    return (query_id, *label[:-1], label.constraints.model_dump_json(), version)
+    return (query_id, *label[:-1], label.constraints.as_json(), version)

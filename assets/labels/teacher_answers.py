@@ -11,9 +11,10 @@ from typing import Any, Final, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
-from assets.labels.annotator import AsideGroup, aside_groups
-from assets.labels.constraints import Constraints
+from assets.labels.aside import AsideGroup, aside_groups
+from assets.labels.constraints import Constraints, Kind, Mode, NamedCity, NamedDay, Sky, Sort
 from assets.labels.dates import WEEKDAYS
+from assets.labels.roles import Role
 from environments.structured import json_in, strict_schema
 from environments.worlds.atlas.data_model import fold, gazetteer
 
@@ -34,6 +35,36 @@ class _Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+class StatedCity(_Strict):
+    """A city as the user wrote it, its English name, and what the request makes of it."""
+
+    text: str
+    city: str
+    role: Role
+
+
+class StatedDay(_Strict):
+    """A day as the user wrote it and as a tool takes it."""
+
+    text: str
+    value: str
+
+
+class StatedConstraints(_Strict):
+    """`Constraints`, as an answer states them."""
+
+    cities: tuple[StatedCity, ...] = ()
+    date: StatedDay | None = None
+    modes: tuple[Mode, ...] = ()
+    kind: Kind | None = None
+    budget: int | None = None
+    sort: Sort | None = None
+    sky: Sky | None = None
+    write: bool = False
+    party: int | None = None
+    unresolved: tuple[str, ...] = ()
+
+
 class Reading(_Strict):
     """A request as the teacher reads it; nothing in it depends on the taxonomy."""
 
@@ -44,7 +75,7 @@ class Reading(_Strict):
     tools: Literal[1, 2, 3]
     depth: Literal[1, 2, 3]
     complexity: Literal[0, 1, 2, 3]
-    constraints: Constraints
+    constraints: StatedConstraints
 
     @model_validator(mode="after")
     def _fits_the_request(self, info: ValidationInfo) -> Self:
@@ -63,12 +94,15 @@ class Reading(_Strict):
 
     def grounded(self) -> Constraints:
         """The constraints with cities as the gazetteer names them; those that it does not know are unresolved."""
-        known = gazetteer()
-        named = [(known.get(fold(city.city)), city) for city in self.constraints.cities]
-        cities = [city.model_copy(update={"city": found.name}) for found, city in named if found is not None]
+        known, said = gazetteer(), self.constraints
+        named = [(known.get(fold(city.city)), city) for city in said.cities]
+        cities = tuple(NamedCity(city.text, found.name, city.role) for found, city in named if found is not None)
         strange = [city.text for found, city in named if found is None]
-        unresolved = tuple(dict.fromkeys((*self.constraints.unresolved, *strange)))
-        return self.constraints.model_copy(update={"cities": tuple(cities), "unresolved": unresolved})
+        unresolved = tuple(dict.fromkeys((*said.unresolved, *strange)))
+        day = NamedDay(said.date.text, said.date.value) if said.date is not None else None
+        return Constraints(
+            cities, day, said.modes, said.kind, said.budget, said.sort, said.sky, said.write, said.party, unresolved
+        )
 
 
 class Choice(_Strict):
@@ -147,7 +181,7 @@ def _require_among(field: str, value: str, allowed: Sequence[str]) -> None:
         raise ValueError(f"{field}: {value!r} is not one of {', '.join(allowed)}")
 
 
-def _require_day(constraints: Constraints) -> None:
+def _require_day(constraints: StatedConstraints) -> None:
     day = constraints.date
     if day is None or day.value in _RELATIVE_DAYS:
         return

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from assets.labels.places import Mention, is_ordinary
-from assets.labels.words import Hit, Words, is_chinese
+from assets.labels.words import Hits, Words, is_chinese
 
 _PLACE_BEFORE = frozenset({"in", "from", "to", "near", "for", "at", "around", "into", "leaving"})
 _LOWER_CASE_BEFORE = frozenset({"in", "from", "near"})
@@ -17,19 +17,20 @@ _NOT_PLACES = frozenset(
 )
 
 
-def unresolved_places(words: Words, hits: Sequence[Hit], mentions: Sequence[Mention]) -> tuple[str, ...]:
+def unresolved_places(words: Words, hits: Hits, mentions: Sequence[Mention]) -> tuple[str, ...]:
     """The words that look like a place and resolve to nothing, as written."""
-    spans = [*((hit.start, hit.stop) for hit in hits), *((city.start, city.stop) for city in mentions)]
+    before = ("", *words.folded)
+    possible = [i for i, raw in enumerate(words.raw) if raw[0].isupper() or before[i] in _PLACE_BEFORE]
+    if not possible:
+        return ()
+    spans = [*((hit.start, hit.stop) for hit in hits.listed), *((city.start, city.stop) for city in mentions)]
     known = {i for start, stop in spans for i in range(start, stop)}
     found: list[str] = []
-    i = 0
-    while i < len(words.folded):
-        if i in known or not _looks_like_place(words, i):
-            i += 1
-            continue
-        stop = _unknown_until(words, known, i)
-        found.append(words.text(i, stop))
-        i = stop
+    stop = 0
+    for i in possible:
+        if i >= stop and i not in known and _looks_like_place(words, i):
+            stop = _unknown_until(words, known, i)
+            found.append(words.text(i, stop))
     return tuple(found)
 
 
@@ -42,18 +43,15 @@ class Regions(NamedTuple):
     """Those, with their regions, and regions that stand alone, as written."""
 
 
-def regions_of(words: Words, hits: Sequence[Hit], mentions: Sequence[Mention]) -> Regions:
+def regions_of(words: Words, hits: Hits, mentions: Sequence[Mention]) -> Regions:
     """Read each region of the request against the city before it, if one stands there."""
     ends = {mention.stop: mention for mention in mentions}
     contradicted, unresolved = [], []
-    for hit in hits:
-        codes = hit.value("regions")
-        if codes is None:
-            continue
+    for hit in hits.under("regions"):
         city = ends.get(hit.start) if words.gaps[hit.start] in (" ", ", ", ",", "") else None
         if city is None:
             unresolved.append(words.text(hit.start, hit.stop))
-        elif city.city.country not in codes.split():
+        elif city.city.country not in hit.meaning.heads["regions"].split():
             contradicted.append(city)
             unresolved.append(words.text(city.start, hit.stop))
     return Regions(tuple(contradicted), tuple(unresolved))
@@ -76,10 +74,9 @@ def _unknown_until(words: Words, known: set[int], start: int) -> int:
 
 
 def _looks_like_place(words: Words, i: int) -> bool:
+    """Whether word i, which has a capital or stands after a preposition of place, may name one."""
     word, raw = words.folded[i], words.raw[i]
     before = words.folded[i - 1] if i else ""
-    if before not in _PLACE_BEFORE and not raw[0].isupper():
-        return False
     if len(word) < 3 or word in _NOT_PLACES or is_chinese(raw) or word[0].isdigit():
         return False
     if raw[0].isupper() and raw[1:].islower() and i and not words.gaps[i].strip():

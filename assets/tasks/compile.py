@@ -180,7 +180,7 @@ def shape_of(constraints: Constraints, primary: str, secondary: str | None) -> S
 
 def lost_place(constraints: Constraints, primary: str, secondary: str | None) -> Shape | None:
     """Weather in a place that the world does not know, and nothing else: the right end is to say so."""
-    only = constraints.model_copy(update={"unresolved": (), "date": None})
+    only = constraints._replace(unresolved=(), date=None)
     if FAMILIES[LOST].leaf not in (primary, secondary) or len(constraints.unresolved) != 1 or only != Constraints():
         return None
     place = constraints.unresolved[0]

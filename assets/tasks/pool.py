@@ -41,7 +41,7 @@ def labelled_queries(queries: pl.DataFrame, labels: pl.DataFrame) -> list[Labell
     joined = queries.join(labels, on="query_id", how="inner").sort("query_id")
     names = ("query_id", "text", "language", "primary", "secondary", "difficulty", "context")
     return [
-        LabelledQuery(**{n: row[n] for n in names}, constraints=Constraints.model_validate_json(row["constraints"]))
+        LabelledQuery(**{n: row[n] for n in names}, constraints=Constraints.from_json(row["constraints"]))
         for row in joined.iter_rows(named=True)
     ]
 

@@ -2,11 +2,15 @@
 
 import json
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from assets.labels.annotator import Annotator, Intent, aside_groups
+from assets.labels.annotator import Annotator, Intent
+from assets.labels.aside import aside_groups
 from assets.labels.difficulty import axes_of
 from assets.labels.rules import IRRELEVANT, rules, spoken_for
 from assets.labels.table import intents_of
@@ -97,6 +101,33 @@ def test_a_label_does_not_depend_on_its_neighbours() -> None:
     texts = [text for text, _, _ in LABELS]
     together = annotator().annotate(texts)
     assert [annotator().annotate([text])[0] for text in reversed(texts)] == list(reversed(together))
+
+
+@settings(deadline=None, max_examples=20)  # the first call fits the annotator
+@given(st.permutations(range(len(LABELS))), st.lists(st.integers(0, 2 * len(LABELS)), max_size=6))
+def test_no_split_of_the_input_changes_a_label(order: list[int], cuts: list[int]) -> None:
+    asked = [(LABELS[i][0], None) for i in order] + [("and in Basel?", LABELS[i][0]) for i in order]
+    whole = dict(zip(asked, annotator().annotate(*zip(*asked, strict=True)), strict=True))
+    known = dict(zip(sorted(asked), annotator().annotate(*zip(*sorted(asked), strict=True)), strict=True))
+    edges = [0, *sorted(cuts), len(asked)]
+    parts = [asked[start:stop] for start, stop in pairwise(edges) if start < stop]
+    split = [label for part in parts for label in annotator().annotate(*zip(*part, strict=True))]
+    assert split == list(whole.values())
+    assert whole == known
+
+
+def test_the_annotators_own_parts_change_no_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [text for text, _, _ in LABELS] * 2
+    whole = annotator().annotate(texts)
+    monkeypatch.setattr("assets.labels.annotator._CHUNK", 7)
+    assert annotator().annotate(texts) == whole
+
+
+def test_requests_that_differ_in_their_particulars_keep_their_own_constraints() -> None:
+    cities = ["Basel", "Bern", "Oslo", "Lima"]
+    labels = annotator().annotate([f"weather in {city} tomorrow" for city in cities])
+    assert [label.constraints.cities[0].city for label in labels] == cities
+    assert {label.primary for label in labels} == {WEATHER}
 
 
 def test_confidence_is_a_probability_and_the_runner_up_another_leaf() -> None:

@@ -2,12 +2,15 @@
 
 import json
 from datetime import date
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from assets.labels.constraints import Constraints, extract
+from assets.labels.constraints import Constraints, Kind, Mode, NamedCity, NamedDay, Sky, Sort, extract
+from assets.labels.words import lexicon
 
 CITIES = [
     # one city
@@ -206,7 +209,7 @@ def test_the_clock_can_be_another_one() -> None:
 
 @pytest.mark.parametrize(("text", "expected"), OTHERS)
 def test_the_other_slots_are_filled(text: str, expected: dict[str, object]) -> None:
-    assert extract(text) == Constraints.model_validate(expected)
+    assert extract(text) == Constraints.from_json(json.dumps(expected))
 
 
 @pytest.mark.parametrize(("text", "expected"), UNRESOLVED)
@@ -219,14 +222,35 @@ def test_metro_line_ten_is_no_day() -> None:
 
 
 def test_every_city_and_every_filled_slot_counts_as_one_constraint() -> None:
-    assert extract("hello").count == 0
-    assert extract("cheapest flight from Rome to Oslo on Friday under 300 euros").count == 6
+    assert extract("hello").stated == 0
+    assert extract("cheapest flight from Rome to Oslo on Friday under 300 euros").stated == 6
 
 
 def test_constraints_survive_json() -> None:
     found = extract("book the cheapest flight from Rome to Oslo on June 12 for 2 people under 300 euros")
-    assert Constraints.model_validate_json(found.model_dump_json()) == found
-    assert json.loads(found.model_dump_json())["cities"][0] == {"text": "Rome", "city": "Rome", "role": "origin"}
+    assert Constraints.from_json(found.as_json()) == found
+    assert json.loads(found.as_json())["cities"][0] == {"text": "Rome", "city": "Rome", "role": "origin"}
+
+
+def test_json_is_compact_and_every_sign_survives_it() -> None:
+    odd = 'Rom"e\\ \n\t\x01 é 北京'
+    city, day = NamedCity(odd, odd, "option"), NamedDay(odd, "today")
+    made = Constraints((city,), day, ("flight", "train"), "museum", 0, "best", "sunny", True, 2, (odd, "b"))
+    slots = made._asdict() | {"cities": [city._asdict()], "date": day._asdict()}
+    assert made.as_json() == json.dumps(slots, ensure_ascii=False, separators=(",", ":"))
+    assert Constraints.from_json(made.as_json()) == made
+    assert Constraints.from_json(Constraints().as_json()) == Constraints()
+
+
+def test_constraints_of_another_shape_are_an_error() -> None:
+    for text in ('{"kind":"castle"}', '{"colour":"red"}', "{"):
+        with pytest.raises(ValidationError):
+            Constraints.from_json(text)
+
+
+@pytest.mark.parametrize(("head", "kind"), [("modes", Mode), ("kinds", Kind), ("sorts", Sort), ("skies", Sky)])
+def test_the_lexicon_names_what_the_slots_hold(head: str, kind: object) -> None:
+    assert set(lexicon()[head]) <= set(get_args(kind))
 
 
 @settings(deadline=None, max_examples=60)  # the first call builds the gazetteer

@@ -1,11 +1,15 @@
 """What is read of a request besides its constraints: masks, features, and slips of the finger."""
 
+from itertools import chain, zip_longest
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assets.labels.constraints import constraints_of, extract, read
 from assets.labels.features import SLOTS, features_of
 from assets.labels.masking import masked
-from assets.labels.spelling import respelled
+from assets.labels.spelling import cut_as_meant
 from assets.labels.words import cut, lexicon
 
 
@@ -34,12 +38,20 @@ def test_features_name_slots_and_signals() -> None:
     [("wether", "weather"), ("fligth", "flight"), ("musuem", "museum"), ("bset", "best"), ("beest", "best")],
 )
 def test_slips_in_words_of_the_lexicon_are_read_as_meant(typed: str, meant: str) -> None:
-    assert respelled(cut(typed)).folded == [meant]
+    assert cut_as_meant(typed).folded == [meant]
+
+
+@given(st.text("aZé9 ?.!,'北-", max_size=30))
+def test_words_and_gaps_make_the_text_and_no_way_of_cutting_differs(text: str) -> None:
+    words, other = cut(text), cut(f"{text}。")  # what ends so is cut the long way
+    assert "".join(chain.from_iterable(zip_longest(words.gaps, words.raw, fillvalue=""))) == text
+    assert (words.folded, words.raw, words.numbers) == (other.folded, other.raw, other.numbers)
+    assert [*words.gaps[:-1], f"{words.gaps[-1]}。"] == other.gaps
 
 
 @pytest.mark.parametrize("word", ["funny", "springfeld", "lodnon", "turin", "vest", "zzzz"])
 def test_other_words_and_places_are_left_alone(word: str) -> None:
-    assert respelled(cut(word)).folded == [word]
+    assert cut_as_meant(word).folded == [word]
 
 
 def test_what_was_written_stays_in_the_constraints_text() -> None:
