@@ -1,12 +1,13 @@
-"""A classifier for any tree from a few examples of each leaf: embedding and terms side by side, and a word on its doubts.
+"""A classifier for any tree from a few examples of each leaf: embedding and terms together, and how sure it is.
 
 What a text is about (its embedding) and how it is put (its terms) enter one logistic regression. Queries without labels
-help twice: they say which terms are rare, and those the first fit is surest of join the examples of a second one. Folds in
-which some examples and some whole leaves are left out show what its probabilities are worth: `confidence` is the chance
-that an answer to a request of the tree is right, `belonging` the chance that a request belongs to the tree at all.
+help twice: they say which terms are rare, and those the first fit is surest of join the examples of a second one. Folds
+in which some examples and some whole leaves are left out show what its probabilities are worth: `confidence` is the
+chance that an answer to a request of the tree is right, `belonging` the chance that a request belongs to the tree at
+all.
 
-Source: pipeline stage 3 (few-shot over embeddings with calibrated confidence, abstaining below a bound); latent semantic
-analysis (Deerwester et al. 1990); self-training (Scudder 1965).
+Source: pipeline stage 3 (few-shot over embeddings with calibrated confidence, abstaining below a bound); latent
+semantic analysis (Deerwester et al. 1990); self-training (Scudder 1965).
 
 Shapes: N examples, F features, L classes, Q requests, U unlabelled texts.
 """

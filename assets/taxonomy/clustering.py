@@ -1,14 +1,14 @@
 """Groups of queries that mean the same, how many there are, and how well each query lies in its group.
 
 Spherical k-means over unit vectors. How many groups there are is not given: of a ladder of numbers the one with the
-best silhouette counts. Over cosine distances the silhouette is exact and cheap, for the mean distance of a row from a group
-is one minus its product with the group's mean. Rows that experts have tagged stay in the group of their tag, each tag
-starts a group of its own, and what rows of one tag differ in counts for less.
+best silhouette counts. Over cosine distances the silhouette is exact and cheap, for the mean distance of a row from a
+group is one minus its product with the group's mean. Each tag that experts gave starts a group of its own, and the rows
+that have it stay there.
 
 Rows are taken in the order given and every choice has a seed: sort them first, and the same rows give the same groups.
 
-Source: Dhillon and Modha (2001); k-means++ of Arthur and Vassilvitskii (2007); Rousseeuw (1987); seeded k-means of Basu et
-al. (2002).
+Source: Dhillon and Modha (2001); k-means++ of Arthur and Vassilvitskii (2007); Rousseeuw (1987); seeded k-means of Basu
+et al. (2002).
 
 Shapes: N points, D dimensions, K clusters, T tags.
 """
@@ -27,8 +27,8 @@ UNTAGGED: Final = -1
 _ROUNDS: Final = 30
 _STEP: Final = 1.35
 """Ours: how much larger each number of the ladder is than the one before."""
-_SHRINK: Final = 0.3
-"""Ours: how far the scatter within tags is drawn towards a ball before it is undone."""
+_PATIENCE: Final = 5
+"""Ours: so many numbers without a better silhouette end the ladder."""
 _TINY: Final = np.float32(1e-9)
 _ROWS: Final = 8192
 
@@ -60,25 +60,6 @@ def unit(points_ND: NDArray[np.floating]) -> Points:
     return np.asarray(points_ND / np.maximum(length_N, _TINY), dtype=np.float32)
 
 
-def sharpened(points_ND: Points, tag_N: Numbers) -> Points:
-    """Unit vectors in which what rows of the same tag differ in counts for less; unchanged where no tag has two rows.
-
-    Args:
-        points_ND: unit vectors.
-        tag_N: tag of each row, `UNTAGGED` for none.
-    """
-    tagged = np.flatnonzero(tag_N != UNTAGGED)
-    _, at, count = np.unique(tag_N[tagged], return_inverse=True, return_counts=True)
-    if not (count > 1).any():
-        return points_ND
-    mean_TD = _sums(points_ND[tagged], at, len(count)) / count[:, None]
-    apart = points_ND[tagged].astype(np.float64) - mean_TD[at]
-    scatter = apart.T @ apart / len(tagged)
-    size = scatter.shape[0]
-    share, direction = np.linalg.eigh(scatter + _SHRINK * np.trace(scatter) / size * np.eye(size))
-    return unit(points_ND @ ((direction / np.sqrt(share)) @ direction.T))
-
-
 def best_clusters(
     points_ND: Points, *, tag_N: Numbers | None = None, least: int = 2, most: int | None = None, seed: int = 0
 ) -> Clusters:
@@ -99,10 +80,17 @@ def best_clusters(
     tags = len(set(tag_N[tag_N != UNTAGGED].tolist())) if tag_N is not None else 0
     ceiling = min(most or max(2, len(points_ND) // 10), len(points_ND) - 1)
     floor = min(max(least, tags), ceiling) if tags <= ceiling else tags
-    found = [clusters_of(points_ND, number, tag_N=tag_N, seed=seed) for number in ladder(floor, max(floor, ceiling))]
-    tried = tuple((len(one.centres_KD), round(one.silhouette, 5)) for one in found)
-    best = max(range(len(found)), key=lambda i: (tried[i][1], -tried[i][0]))
-    return found[best]._replace(tried=tried)
+    best: Clusters | None = None
+    waited, tried = 0, list[tuple[int, float]]()
+    for number in ladder(floor, max(floor, ceiling)):
+        found = clusters_of(points_ND, number, tag_N=tag_N, seed=seed)
+        tried.append((len(found.centres_KD), round(found.silhouette, 5)))
+        if best is None or tried[-1][1] > round(best.silhouette, 5):
+            best, waited = found, 0
+        elif (waited := waited + 1) == _PATIENCE:
+            break
+    assert best is not None
+    return best._replace(tried=tuple(tried))
 
 
 def ladder(least: int, most: int) -> list[int]:
@@ -224,5 +212,7 @@ def _by_first(group_K: Sequence[int]) -> Numbers:
 
 def _sums(points_ND: Points, group_N: Numbers, groups: int) -> NDArray[np.float64]:
     """The sum of the rows of each group, in float64."""
-    member = sparse.csr_matrix((np.ones(len(group_N)), (group_N, np.arange(len(group_N)))), shape=(groups, len(group_N)))
+    member = sparse.csr_matrix(
+        (np.ones(len(group_N)), (group_N, np.arange(len(group_N)))), shape=(groups, len(group_N))
+    )
     return np.asarray(member @ points_ND.astype(np.float64))

@@ -1,7 +1,7 @@
 """Trees that are being made: the nodes of `schema.py`, changed leaf by leaf and written as the files that people edit.
 
-Induction, refinement and accepted proposals all end here, and what is written is read back through the same strict schema.
-A node is named by its dotted id, as in `tree.py`.
+Induction, refinement and accepted proposals all end here, and what is written is read back through the same strict
+schema. A node is named by its dotted id, as in `tree.py`.
 """
 
 import hashlib
@@ -24,10 +24,11 @@ _LONGEST_ID: Final = 48
 _LISTS: Final = ("examples", "counter_examples", "synonyms")
 
 
-class _Dumper(yaml.SafeDumper):
+class SetIn(yaml.SafeDumper):
     """Lists are set in from the key that holds them, as in the files of the default tree."""
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Always one step further in."""
         return super().increase_indent(flow, False)
 
 
@@ -75,7 +76,7 @@ def write_branches(branches: Branches, folder: Path) -> list[Path]:
 
 def as_yaml(branch: Entry) -> str:
     """One branch as the text of its file."""
-    return yaml.dump(fields_of(branch), Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
+    return yaml.dump(fields_of(branch), Dumper=SetIn, allow_unicode=True, sort_keys=False, width=120)
 
 
 def fields_of(entry: Entry, above: tuple[str, ...] = LANGUAGES) -> dict[str, Any]:
@@ -136,7 +137,11 @@ def with_changed(branches: Branches, dotted: str, leaf: Entry) -> Branches:
     """The tree with a leaf in place of another."""
     first, _, rest = dotted.partition(".")
     changed = (
-        entry if entry.id != first else replace(entry, children=with_changed(entry.children, rest, leaf)) if rest else leaf
+        entry
+        if entry.id != first
+        else replace(entry, children=with_changed(entry.children, rest, leaf))
+        if rest
+        else leaf
         for entry in branches
     )
     return tuple(changed)
@@ -156,7 +161,7 @@ def is_enough(examples: Sequence[str]) -> bool:
 
 
 def id_of(words: Sequence[str], taken: Iterable[str] = ()) -> str:
-    """An id from telling words: lower case with underscores, unlike those taken; from a hash where no letter is left."""
+    """An id from telling words: lower case with underscores, unlike those taken; a hash where no letter is left."""
     text = _NOT_AN_ID.sub("_", "_".join(words).casefold()).strip("_")[:_LONGEST_ID].strip("_")
     if not text or text == "other" or not text[0].isalpha():
         text = f"intent_{hashlib.blake2b(' '.join(words).encode(), digest_size=4).hexdigest()}"

@@ -1,7 +1,7 @@
 """Expert tags in: CSV, JSONL and Label Studio's JSON export to one table; what cannot be read to a quarantine.
 
-Experts tag freely: several tags to a query, several experts to a query, tags that no tree knows yet. A tag is a leaf of the
-tree by its dotted id, or a new word; paths of Label Studio's taxonomy tag are joined by dots. Conservation: every
+Experts tag freely: several tags to a query, several experts to a query, tags that no tree knows yet. A tag is a leaf of
+the tree by its dotted id, or a new word; paths of Label Studio's taxonomy tag are joined by dots. Conservation: every
 row of every file gives tags or a row of the quarantine.
 
 Source: pipeline stage 2 (expert labels: open tags, several per query); Label Studio's JSON export format.

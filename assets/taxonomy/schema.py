@@ -3,9 +3,10 @@
 Below `tree.py`. Read from YAML's node graph, not from plain values: a key written twice, an unquoted `no` or `12` in
 place of a text, and a misspelt field are faults with a line, not silent surprises. One reading finds all of them.
 
-Languages: a tree is in English and Chinese unless a node says otherwise (`languages: [en]` or `[zh]`; `en` stands for every
-text without Chinese characters), which then holds for all below it. Where one language is stated, each leaf needs as many
-examples, all of them may be in that language, and the name in the other one may be left out: it is the same in both.
+Languages: a tree is in English and Chinese unless a node says otherwise (`languages: [en]` or `[zh]`; `en` stands for
+every text without Chinese characters), which then holds for all below it. Where one language is stated, each leaf needs
+as many examples, all of them may be in that language, and the name in the other one may be left out: it is the same in
+both.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The seed set: a few hundred queries, as different from each other as can be, for experts to tag.
 
-K-center over the embeddings: each pick is the query farthest from all picks before it, so rare requests stand beside common
-ones. Strata of support (how often a query was asked) share the picks evenly, or the set would be all oddities: far
-from everything is above all what was asked once.
+K-center over the embeddings: each pick is the query farthest from all picks before it, so rare requests stand beside
+common ones. Strata of support (how often a query was asked) share the picks evenly, or the set would be all oddities:
+far from everything is above all what was asked once.
 
 Source: pipeline stage 2 (a small high-variance seed set); Gonzalez (1985).
 
@@ -41,16 +41,15 @@ def seed_set(queries: pl.DataFrame, vectors_ND: NDArray[np.float32], *, size: in
     """
     if size < 1 or len(queries) != len(vectors_ND):
         raise ValueError(
-            f"a seed set needs a size of one or more and a vector for each query, got size={size}, {len(queries)} queries "
-            f"and {len(vectors_ND)} vectors"
+            f"a seed set needs a size of one or more and a vector for each query, got size={size}, "
+            f"{len(queries)} queries and {len(vectors_ND)} vectors"
         )
     rows = queries.select("query_id", "text", "support").with_row_index("row").sort("query_id")
     rows = rows.with_columns(stratum=_stratum(pl.col("support")))
-    picked = [
-        _picked(part, vectors_ND, quota)
-        for part, quota in zip(parts := rows.partition_by("stratum"), _quotas([len(p) for p in parts], size), strict=True)
-        if quota
-    ]
+    parts = rows.partition_by("stratum", maintain_order=True)
+    parts = sorted(parts, key=lambda part: int(part["stratum"][0]))
+    quotas = _quotas([len(part) for part in parts], size)
+    picked = [_picked(part, vectors_ND, quota) for part, quota in zip(parts, quotas, strict=True) if quota]
     found = pl.concat(picked) if picked else rows.with_columns(distance=pl.lit(None, dtype=pl.Float64)).head(0)
     order = found.sort("distance", "query_id", descending=[True, False], nulls_last=False)
     return order.select(SEED_COLUMNS)

@@ -1,7 +1,7 @@
 """The terms of a text: words, pairs of words and pieces of words; for Chinese, runs of one to three characters.
 
-Beside the embedding, which sees what a text is about, terms see how it is put: joined they tell intents apart better than
-either does. The same terms name a group of queries by what it says and others do not.
+Beside the embedding, which sees what a text is about, terms see how it is put: joined they tell intents apart better
+than either does. The same terms name a group of queries by what it says and others do not.
 
 Source: tf-idf (Sparck Jones 1972); class-based tf-idf as in BERTopic (Grootendorst 2022).
 
@@ -12,6 +12,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -43,7 +46,7 @@ def terms_of(text: str) -> list[str]:
     runs = _RUN.findall(unicodedata.normalize("NFKC", text).casefold())
     latin = [run for run in runs if not is_chinese(run)]
     found = [f"w{word}" for word in latin]
-    found += [f"p{left} {right}" for left, right in zip(latin, latin[1:], strict=False)]
+    found += [f"p{left} {right}" for left, right in pairwise(latin)]
     for run in runs:
         found += _runs(run, range(1, _HAN_RUN + 1)) if is_chinese(run) else _runs(f" {run} ", _PIECES)
     return found
@@ -83,20 +86,23 @@ def vocabulary(texts: Iterable[str], *, least: int = 1) -> Vocabulary:
 def telling_words(texts: Sequence[str], group_N: Sequence[Hashable], most: int = 5) -> dict[Hashable, list[str]]:
     """What each group says and others do not, most telling first.
 
-    A word weighs its share within the group times the logarithm of how rare it is over all groups. A run of Chinese
-    characters that lies within a longer one as telling is left out.
+    A word weighs its share of the group's words times the logarithm of how much larger that is than its share overall.
+    Words that only hold a sentence together do not count; of Chinese runs of which one lies within the other the first
+    counts.
     """
     by_group: dict[Hashable, Counter[str]] = {}
     for text, group in zip(texts, group_N, strict=True):
-        by_group.setdefault(group, Counter()).update(set(words_of(text)))
+        by_group.setdefault(group, Counter()).update(set(words_of(text)) - _function_words())
     overall = sum(by_group.values(), Counter[str]())
-    mean = sum(overall.values()) / max(1, len(by_group))
-    return {group: _first(_weighed(words, overall, mean), most) for group, words in by_group.items()}
+    return {group: _first(_weighed(words, overall), most) for group, words in by_group.items()}
 
 
-def _weighed(words: Counter[str], overall: Counter[str], mean: float) -> list[str]:
-    total = sum(words.values())
-    weight = {word: round(n / total * float(np.log(1 + mean / overall[word])), 12) for word, n in words.items()}
+def _weighed(words: Counter[str], overall: Counter[str]) -> list[str]:
+    inside, everywhere = words.total(), overall.total()
+    weight = {
+        word: round(count / inside * float(np.log(count / inside / (overall[word] / everywhere))), 12)
+        for word, count in words.items()
+    }
     return sorted(weight, key=lambda word: (-weight[word], -len(word), word))
 
 
@@ -110,13 +116,16 @@ def _first(ranked: list[str], most: int) -> list[str]:
     return kept
 
 
+@cache
+def _function_words() -> frozenset[str]:
+    return frozenset(files("assets.taxonomy").joinpath("function_words.txt").read_text(encoding="utf-8").split())
+
+
 def _runs(text: str, lengths: Iterable[int]) -> list[str]:
     return [text[i : i + n] for n in lengths for i in range(len(text) - n + 1)]
 
 
-def _counts(
-    texts: Sequence[str], cut: Callable[[str], list[str]], number: dict[str, int]
-) -> sparse.csr_matrix:
+def _counts(texts: Sequence[str], cut: Callable[[str], list[str]], number: dict[str, int]) -> sparse.csr_matrix:
     starts, columns, counts = [0], [], []
     for text in texts:
         found = Counter(number[term] for term in cut(text) if term in number)
