@@ -47,8 +47,8 @@ class Answers(NamedTuple):
     belonging: Matrix
     """Chance that the request belongs to any class of the tree, were half of all requests foreign to it."""
 
-    def abstained(self, *, confidence: float = 0.3, belonging: float = 0.5) -> NDArray[np.bool_]:
-        """Which answers lie below one of the bounds."""
+    def abstained(self, *, confidence: float = 0.3, belonging: float = 0.3) -> NDArray[np.bool_]:
+        """Which answers lie below one of the bounds; the second is ours: on CLINC150 both errors are then few."""
         return (self.confidence < confidence) | (self.belonging < belonging)
 
 
@@ -97,18 +97,21 @@ class FewShot:
             texts: none of them empty.
         """
         parts = [self._answer(texts[i : i + _CHUNK]) for i in range(0, len(texts), _CHUNK)]
-        label, runner_up = ([name for part in parts for name in part[i]] for i in (0, 1))
-        chances = [np.concatenate([np.zeros(0), *(part[i] for part in parts)]) for i in (2, 3)]
-        return Answers(label, runner_up, *chances)
+        return Answers(
+            [name for part in parts for name in part.label],
+            [name for part in parts for name in part.runner_up],
+            np.concatenate([np.zeros(0), *(part.confidence for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.belonging for part in parts)]),
+        )
 
     def _answer(self, texts: Sequence[str]) -> Answers:
         features_QF = self.space.features(texts)
         probability_QL = self.model.probabilities(_SCALE * features_QF)
         order_QL = np.argsort(-probability_QL, axis=1, kind="stable")
         second = min(1, len(self.classes) - 1)
-        names = [[self.classes[i] for i in order_QL[:, rank]] for rank in (0, second)]
+        label, runner_up = ([self.classes[i] for i in order_QL[:, rank]] for rank in (0, second))
         signs_Q2 = _signs(probability_QL, features_QF, self.examples_NF)
-        return Answers(*names, self.right.chance(signs_Q2), self.known.chance(signs_Q2))
+        return Answers(label, runner_up, self.right.chance(signs_Q2), self.known.chance(signs_Q2))
 
 
 def fit_few_shot(

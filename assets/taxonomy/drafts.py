@@ -24,12 +24,12 @@ _LONGEST_ID: Final = 48
 _LISTS: Final = ("examples", "counter_examples", "synonyms")
 
 
-class SetIn(yaml.SafeDumper):
+class SetIn(yaml.SafeDumper):  # type: ignore[misc]
     """Lists are set in from the key that holds them, as in the files of the default tree."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         """Always one step further in."""
-        return super().increase_indent(flow, False)
+        super().increase_indent(flow, False)
 
 
 def read_branches(folder: Path) -> Branches:
@@ -76,7 +76,7 @@ def write_branches(branches: Branches, folder: Path) -> list[Path]:
 
 def as_yaml(branch: Entry) -> str:
     """One branch as the text of its file."""
-    return yaml.dump(fields_of(branch), Dumper=SetIn, allow_unicode=True, sort_keys=False, width=120)
+    return str(yaml.dump(fields_of(branch), Dumper=SetIn, allow_unicode=True, sort_keys=False, width=120))
 
 
 def fields_of(entry: Entry, above: tuple[str, ...] = LANGUAGES) -> dict[str, Any]:

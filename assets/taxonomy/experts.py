@@ -18,7 +18,7 @@ import polars as pl
 
 from assets.queries.lines import Record, csv_records, json_records
 
-TAG_SCHEMA: Final = {
+TAG_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "query": pl.String,
     "tags": pl.List(pl.String),
     "annotator": pl.String,

@@ -7,9 +7,11 @@ import io
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ruamel.yaml import YAML
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+from yaml import SafeLoader, ScalarNode
 
 from assets.taxonomy.drafts import Branches, fields_of, leaves_of, read_branches, write_branches
 from assets.taxonomy.induction import branch_of
@@ -17,6 +19,9 @@ from assets.taxonomy.proposals import Proposal, ProposalError, Status, read_prop
 from assets.taxonomy.schema import Entry
 from assets.taxonomy.tree import load_taxonomy
 from training.durable import replace_durably
+
+_RESOLVER: Final = SafeLoader("")
+_TEXT: Final = "tag:yaml.org,2002:str"
 
 
 def graft_accepted(proposals: Path, tree: Path) -> list[Proposal]:
@@ -111,10 +116,23 @@ def _with_leaf(text: str, proposal: Proposal, leaf: Entry, languages: tuple[str,
         raise ProposalError(f"{proposal.key}: {proposal.parent!r} is a leaf and has no children: correct `parent`")
     if proposal.id in {child["id"] for child in node["children"]}:
         raise ProposalError(f"{proposal.key}: {proposal.parent!r} has a child {proposal.id!r} already: change `id`")
-    node["children"].append(fields_of(leaf, languages))
+    node["children"].append(_quoted(fields_of(leaf, languages)))
     written = io.StringIO()
     editor.dump(root, written)
     return written.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """Texts that would be read as a number or a truth value, in quotes."""
+    if isinstance(value, dict):
+        return {key: _quoted(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_quoted(one) for one in value]
+    return (
+        DoubleQuotedScalarString(value)
+        if isinstance(value, str) and _RESOLVER.resolve(ScalarNode, value, (True, False)) != _TEXT
+        else value
+    )
 
 
 def _replace(path: Path, text: str, tree: Path, proposal: Proposal) -> None:

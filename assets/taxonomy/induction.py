@@ -81,7 +81,7 @@ def induce(
             f"induction needs {2 * MIN_EXAMPLES} distinct queries or more, got {len(texts)}, {len(set(texts))} distinct"
         )
     order_N = np.array(sorted(range(len(texts)), key=lambda i: texts[i]))
-    sorted_texts = [texts[i] for i in order_N]
+    sorted_texts = sorted(texts)
     found = cluster_queries(sorted_texts, vectors_ND[order_N], tags=tags, least=least, most=most, seed=seed)
     return tree_of(sorted_texts, found, tags=tags or {})
 
@@ -121,7 +121,7 @@ def tree_of(texts: Sequence[str], found: Clusters, *, tags: Mapping[str, str]) -
     for cluster in range(len(found.centres_KD)):
         rows_N = np.flatnonzero(found.cluster_N == cluster)
         own_N = rows_N[first_N[rows_N]]
-        examples = examples_of([texts[i] for i in own_N], found.silhouette_N[own_N])
+        examples = examples_of([texts[int(i)] for i in own_N], found.silhouette_N[own_N])
         if is_enough(examples):
             tag = _tag_of([tags[texts[i]] for i in rows_N if texts[i] in tags])
             name = tag or " ".join(words[cluster][:3])

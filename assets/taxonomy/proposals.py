@@ -97,9 +97,17 @@ class Proposal(BaseModel):
                 f"{self.key}: {len(self.examples) - len(examples)} of its examples are examples of leaves of the tree; "
                 f"{len(examples)} are left, {MIN_EXAMPLES} are needed: add some to the proposal's file"
             )
-        texts = (self.id, self.name.en, self.name.zh, self.definition)
-        lists = {"counter_examples": self.counter_examples, "synonyms": self.synonyms}
-        return Entry(*texts, where="", examples=examples, languages=languages_of(examples), **lists)
+        return Entry(
+            self.id,
+            self.name.en,
+            self.name.zh,
+            self.definition,
+            where="",
+            examples=examples,
+            counter_examples=self.counter_examples,
+            synonyms=self.synonyms,
+            languages=languages_of(examples),
+        )
 
 
 def read_proposals(folder: Path) -> list[Proposal]:

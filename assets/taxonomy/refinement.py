@@ -1,4 +1,4 @@
-"""Tag - Feedback - Correction: a tree labels the seed set and is corrected by what is said against it, until it holds still.
+"""Tag - Feedback - Correction: a tree labels the seed set, what is said against it corrects it, until it holds still.
 
 A round labels every query by the current tree and compares: with experts' tags where there are any, else with how the
 queries lie. It ends when the tree hardly changes and the labels hardly change, both below stated bounds. If corrections
@@ -27,14 +27,14 @@ from assets.taxonomy.induction import by_language
 Annotate = Callable[[Branches, Sequence[str]], Sequence[str]]
 """Dotted leaf of each text under a tree; an id that is no leaf (an Other) where none fits."""
 
-FEEDBACK_SCHEMA: Final = {
+FEEDBACK_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "query": pl.String,
     "leaf": pl.String,
     "tag": pl.String,
     "silhouette": pl.Float64,
     "cause": pl.String,
 }
-CORRECTION_SCHEMA: Final = {
+CORRECTION_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "kind": pl.String,
     "leaf": pl.String,
     "into": pl.String,

@@ -118,8 +118,10 @@ class _Reader:
             where=self.at(node),
             children=tuple(self.entry(child, f"children[{i}]") for i, child in enumerate(children)),
             ours=self.flag(keys.get("ours")),
+            examples=lists["examples"],
+            counter_examples=lists["counter_examples"],
+            synonyms=lists["synonyms"],
             languages=self.languages,
-            **lists,
         )
 
     def stated_languages(self, node: yaml.Node) -> tuple[str, ...]:

@@ -104,4 +104,5 @@ def _picked(part: pl.DataFrame, vectors_ND: NDArray[np.float32], quota: int) -> 
     points_ND = np.ascontiguousarray(vectors_ND[part["row"].to_numpy()])
     core = core_set(points_ND, [""] * len(part), size=quota)
     distance = pl.Series([float(d) if np.isfinite(d) else None for d in core.distance_K], dtype=pl.Float64)
-    return part[core.picks_K.tolist()].with_columns(distance=distance.round(6))
+    picked: pl.DataFrame = part[core.picks_K.tolist()]
+    return picked.with_columns(distance=distance.round(6))

@@ -122,8 +122,8 @@ def _read(said: str, kind: type[Answer]) -> tuple[Answer | None, str]:
 
 
 def _renamed(leaf: Entry, said: Named) -> Entry:
-    texts = {"name_en": said.name_en, "name_zh": said.name_zh, "definition": said.definition}
-    return replace(leaf, **texts, synonyms=tuple(dict.fromkeys((*said.synonyms, *leaf.synonyms))))
+    synonyms = tuple(dict.fromkeys((*said.synonyms, *leaf.synonyms)))
+    return replace(leaf, name_en=said.name_en, name_zh=said.name_zh, definition=said.definition, synonyms=synonyms)
 
 
 def _arranged(

@@ -2,7 +2,7 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, pool, profile, ui
+from dagster_project.commands import demo, dropped, materialize, pool, profile, taxonomy_growth, ui
 
 app = typer.Typer(
     name="loopwright",
@@ -13,6 +13,7 @@ app = typer.Typer(
 )
 app.add_typer(profile.app, name="profile")
 app.add_typer(pool.app, name="pool")
+app.add_typer(taxonomy_growth.app, name="taxonomy")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)
