@@ -232,8 +232,8 @@ def _split(branches: Branches, one: Correction, labelled: Labelled) -> Branches:
     weight = dict(zip(labelled.texts, labelled.silhouette_N.tolist(), strict=True))
     free = [text for text in one.queries if text.casefold() not in owned]
     examples = examples_of(free, [weight[text] for text in free])
-    gone = {text.casefold() for text in examples}
-    more = [t for t in _texts(labelled, one.leaf) if t not in one.queries and t.casefold() not in owned | gone]
+    gone = {text.casefold() for text in one.queries}
+    more = [t for t in _texts(labelled, one.leaf) if t.casefold() not in owned | gone]
     left = tuple(dict.fromkeys((*(t for t in old.examples if t.casefold() not in gone), *more)))[: len(old.examples)]
     if not (is_enough(examples) and is_enough(left)):
         return branches

@@ -167,8 +167,6 @@ def _feedback(branches: Branches, labelled: Labelled) -> pl.DataFrame:
 def _verdict(rounds: Sequence[Round], distance_below: float, churn_below: float) -> tuple[bool, str] | None:
     """Whether the loop has ended, and how; None while it goes on."""
     last = rounds[-1]
-    if last.corrections.is_empty():
-        return True, f"round {len(rounds)}: nothing is left to correct"
     if len(rounds) > 1 and last.distance < distance_below and last.churn < churn_below:
         return (
             True,
@@ -176,7 +174,7 @@ def _verdict(rounds: Sequence[Round], distance_below: float, churn_below: float)
         )
     text = _text(last.branches)
     for i, one in enumerate(rounds[:-1], start=1):
-        if _text(one.branches) == text:
+        if _text(one.branches) == text != _text(rounds[-2].branches):
             return False, f"round {len(rounds)} came back to the tree of round {i}: its corrections undo each other"
     return None
 

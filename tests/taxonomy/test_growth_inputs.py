@@ -59,7 +59,9 @@ def test_a_seed_file_is_read_back_once_it_has_tags_and_is_never_overwritten(tmp_
 
 def test_tags_of_a_csv_cell_stand_apart_and_bad_rows_are_kept_with_their_line(tmp_path: Path) -> None:
     path = tmp_path / "tags.csv"
-    path.write_text('query,tags,annotator\nrice soup,a;b | a,ann\n,a,ann\n"torn\nwake me,,bob\n北京天气,天气；出行,bob\n')
+    path.write_text(
+        'query,tags,annotator\nrice soup,a;b | a,ann\n,a,ann\n"torn\nwake me,,bob\n北京天气,天气；出行,bob\n'
+    )
     found = read_expert_tags([path])
     assert found.rows.rows() == [
         ("rice soup", ["a", "b"], "ann", "tags.csv", 2),
