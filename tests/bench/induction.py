@@ -46,7 +46,7 @@ def measured_induction(parts: dict, domains: dict[str, str]) -> Iterator[dict]:
         branch = [str(found.leaf[text]).partition(".")[0] for text in leafed]
         domain = likeness(branch, [domains[gold[text]] for text in leafed])
         print(
-            f"{name}: tried {found.clusters.tried}; {len(leaves_of(found.branches))} leaves, {len(found.branches)} branches"
+            f"{name}: tried {found.clusters.tried}; {len(leaves_of(found.branches))} leaves"
         )
         for what, one in ((f"of {len(set(gold.values()))} intents", intent), ("level 1 against domains", domain)):
             for figure in ("groups", "ari", "nmi", "purity"):
