@@ -123,7 +123,7 @@ def tree_of(texts: Sequence[str], found: Clusters, *, tags: Mapping[str, str]) -
         own_N = rows_N[first_N[rows_N]]
         examples = examples_of([texts[int(i)] for i in own_N], found.silhouette_N[own_N])
         if is_enough(examples):
-            tag = _tag_of([tags[texts[i]] for i in rows_N if texts[i] in tags])
+            tag = _tag_of([tags[texts[i]] for i in rows_N.tolist() if texts[i] in tags])
             name = tag or " ".join(words[cluster][:3])
             groups[cluster] = _Group(name, tuple(words[cluster]), examples, found.centres_KD[cluster])
     branches, dotted = _branches(groups)

@@ -45,9 +45,7 @@ def measured_induction(parts: dict, domains: dict[str, str]) -> Iterator[dict]:
         leafed = [text for text in open_ if found.leaf[text]]
         branch = [str(found.leaf[text]).partition(".")[0] for text in leafed]
         domain = likeness(branch, [domains[gold[text]] for text in leafed])
-        print(
-            f"{name}: tried {found.clusters.tried}; {len(leaves_of(found.branches))} leaves"
-        )
+        print(f"{name}: tried {found.clusters.tried}; {len(leaves_of(found.branches))} leaves")
         for what, one in ((f"of {len(set(gold.values()))} intents", intent), ("level 1 against domains", domain)):
             for figure in ("groups", "ari", "nmi", "purity"):
                 yield row(f"{name}: {what}: {figure}", getattr(one, figure), "untagged queries", command=COMMAND)
