@@ -74,7 +74,7 @@ def induce(
         seed: of the first centres.
 
     Raises:
-        ValueError: there are fewer queries than two leaves need, or a query stands there twice.
+        ValueError: there are fewer queries than two leaves need, a query stands there twice, or no cluster is large enough.
     """
     if len(texts) < 2 * MIN_EXAMPLES or len(set(texts)) != len(texts):
         raise ValueError(
@@ -83,7 +83,13 @@ def induce(
     order_N = np.array(sorted(range(len(texts)), key=lambda i: texts[i]))
     sorted_texts = sorted(texts)
     found = cluster_queries(sorted_texts, vectors_ND[order_N], tags=tags, least=least, most=most, seed=seed)
-    return tree_of(sorted_texts, found, tags=tags or {})
+    made = tree_of(sorted_texts, found, tags=tags or {})
+    if not made.branches:
+        raise ValueError(
+            f"none of {len(found.centres_KD)} clusters over {len(texts)} queries has the {MIN_EXAMPLES} that a leaf needs: "
+            "give more queries, or a smaller largest number of clusters"
+        )
+    return made
 
 
 def cluster_queries(

@@ -9,7 +9,7 @@ Source: pipeline stage 2 (LLM induction of level 1).
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.taxonomy.drafts import id_of, leaves_of
 from assets.taxonomy.induction import Induced, branch_of
+from assets.taxonomy.proposals import Names
 from assets.taxonomy.schema import Entry
 
 _OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
@@ -87,6 +88,18 @@ def taught(induced: Induced, ask: Ask, *, least: int = _LEAST, most: int = _MOST
         ident = id_of([said.id], [entry.id for entry in new.values()]) if said else _free_id(leaf.id, new)
         new[dotted] = replace(_renamed(leaf, said), id=ident) if said else replace(leaf, id=ident)
     return Taught(_arranged(induced, new, ask, unusable, least, most), tuple(unusable))
+
+
+def namer(
+    ask: Ask, unusable: list[Unusable]
+) -> Callable[[Sequence[str], Sequence[str]], tuple[str, Names, str] | None]:
+    """A teacher as `expand` asks it: id, names and definition of a cluster, or None where it gives nothing usable."""
+
+    def _name(examples: Sequence[str], words: Sequence[str]) -> tuple[str, Names, str] | None:
+        said = asked(ask, leaf_prompt(examples, words), Named, what=" ".join(words), unusable=unusable)
+        return (said.id, Names(en=said.name_en, zh=said.name_zh), said.definition) if said else None
+
+    return _name
 
 
 def leaf_prompt(examples: Sequence[str], words: Sequence[str], tags: Sequence[str] = ()) -> str:

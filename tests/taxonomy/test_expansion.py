@@ -2,6 +2,7 @@
 
 import difflib
 import hashlib
+import json
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +27,7 @@ from assets.taxonomy.proposals import (
     sketch,
     write_proposal,
 )
+from assets.taxonomy.teacher import Unusable, namer
 from assets.taxonomy.tree import load_taxonomy
 from dagster_project.commands.taxonomy_growth import app
 from resources.embedder import Embedder
@@ -61,6 +63,22 @@ def test_two_intents_in_an_other_become_two_proposals_and_a_few_oddities_none() 
     assert all(one.expected.low < one.expected.queries < one.expected.high for one in found.proposals)
     intents = dict(queries("songs", "alarms"))
     assert all(len({intents.get(text) for text in one.examples}) == 1 for one in found.proposals)
+
+
+def test_a_teacher_s_names_are_taken_and_where_it_fails_the_words_stand() -> None:
+    unusable: list[Unusable] = []
+
+    def ask(prompt: str) -> str:
+        fields = {"id": "Music Wanted", "name_en": "Music", "name_zh": "音乐", "definition": "Wants to hear music."}
+        return json.dumps(fields) if "mozart" in prompt else "no idea"
+
+    rows = others("songs", "alarms")
+    vectors = Embedder().embed(rows["text"].to_list())
+    found = expand(rows, vectors, taken=[], total=100, least_queries=12, name=namer(ask, unusable))
+    named = {one.id: one.name.zh for one in found.proposals}
+    assert named["music_wanted"] == "音乐"
+    assert len(named) == 2
+    assert [one.answer for one in unusable] == ["no idea"]
 
 
 def test_each_other_is_looked_at_by_itself() -> None:
