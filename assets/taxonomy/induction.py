@@ -74,7 +74,7 @@ def induce(
         seed: of the first centres.
 
     Raises:
-        ValueError: there are fewer queries than two leaves need, a query stands there twice, or no cluster is large enough.
+        ValueError: there are too few queries, one stands there twice, or no cluster is large enough for a leaf.
     """
     if len(texts) < 2 * MIN_EXAMPLES or len(set(texts)) != len(texts):
         raise ValueError(
@@ -86,7 +86,7 @@ def induce(
     made = tree_of(sorted_texts, found, tags=tags or {})
     if not made.branches:
         raise ValueError(
-            f"none of {len(found.centres_KD)} clusters over {len(texts)} queries has the {MIN_EXAMPLES} that a leaf needs: "
+            f"none of {len(found.centres_KD)} clusters over {len(texts)} queries has the {MIN_EXAMPLES} of a leaf: "
             "give more queries, or a smaller largest number of clusters"
         )
     return made

@@ -2,9 +2,10 @@
 
     LOOPWRIGHT_CORPORA=... python tests/bench/induction.py
 
-`QUICK=1` takes a third of the intents and of the turns.
+`--only few_shot` or `--only induction` measures one part and keeps the rows of the other. `QUICK=1` takes a third of the intents and of the turns.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -98,7 +99,11 @@ def main() -> None:
     """Measure and publish."""
     from tests.bench.induction_parts.clinc import domain_of
     from tests.bench.induction_parts.crosswoz import labelled
-    from tests.bench.table import publish
+    from tests.bench.table import Row, publish
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=["", "few_shot", "induction"], default="")
+    args = parser.parse_args()
 
     if not os.environ.get("LOOPWRIGHT_CORPORA"):
         raise SystemExit("set LOOPWRIGHT_CORPORA to the folder that holds queries/clinc150 and queries/crosswoz")
@@ -107,12 +112,15 @@ def main() -> None:
     parts = json.loads((place / "data_full.json").read_text(encoding="utf-8"))
     domains = domain_of(json.loads((place / "domains.json").read_text(encoding="utf-8")))
     parts = smaller(parts, 3) if QUICK else parts
-    rows = [*measured_few_shot(parts), *measured_induction(parts, domains)]
-    for one in rows:
-        print(f"{one['what']}: {one['ours']} {one['unit']}", flush=True)
+    rows: list[Row] = []
+    steps = {"induction": lambda: measured_induction(parts, domains), "few_shot": lambda: measured_few_shot(parts)}
+    for name, step in steps.items():
+        for one in step() if args.only in ("", name) else ():
+            print(f"{one['what']}: {one['ours']} {one['unit']}", flush=True)
+            rows.append(one)
     for primary, secondary, confidence, text in labelled(corpora, 10 if QUICK else 30):
         print(f"  {confidence:.2f} {primary} {f'+ {secondary} ' if secondary else ''}| {text}")
-    publish("induction-quick" if QUICK else "induction", rows)
+    publish("induction-quick" if QUICK else "induction", rows, beside_others=bool(args.only))
 
 
 if __name__ == "__main__":
