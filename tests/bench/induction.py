@@ -2,8 +2,8 @@
 
     LOOPWRIGHT_CORPORA=... python tests/bench/induction.py
 
-`--only few_shot` or `--only induction` measures one part and keeps the rows of the other. `QUICK=1` takes a third of the
-intents and of the turns.
+`--only few_shot` or `--only induction` measures one part and keeps the rows of the other. `QUICK=1` takes a third
+of the intents and of the turns.
 """
 
 import argparse
