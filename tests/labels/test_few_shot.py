@@ -77,7 +77,7 @@ def test_one_class_is_refused_and_versions_follow_the_examples() -> None:
 
 @pytest.mark.corpora
 @pytest.mark.slow
-def test_ten_examples_of_each_of_clinc150_s_intents_reach_86_in_100() -> None:
+def test_ten_examples_of_each_of_clinc150_s_intents_reach_85_in_100() -> None:
     place = os.environ.get("LOOPWRIGHT_CORPORA", "")
     if not place:
         pytest.skip("public corpora: set LOOPWRIGHT_CORPORA to the folder that holds queries/clinc150 and others")
@@ -86,8 +86,8 @@ def test_ten_examples_of_each_of_clinc150_s_intents_reach_86_in_100() -> None:
     (texts, gold), (foreign, _) = part(parts, "test"), part(parts, "oos_test")
     answers = model.answer(texts)
     right = [label == true for label, true in zip(answers.label, gold, strict=True)]
-    assert np.mean(right) >= 0.85  # measured .868; with self-training .877
-    assert calibration_error(answers.confidence, right) <= 0.04  # measured .017
+    assert np.mean(right) >= 0.85  # measured .859 to .868 over three draws; with self-training .871 to .880
+    assert calibration_error(answers.confidence, right) <= 0.04  # measured .014 to .028
     kept = [*answers.belonging, *model.answer(foreign).belonging]
     precision, recall = precision_recall([b < 0.3 for b in kept], [False] * len(texts) + [True] * len(foreign))
-    assert (precision >= 0.54, recall >= 0.85) == (True, True)  # measured .59 and .90
+    assert (precision >= 0.54, recall >= 0.85) == (True, True)  # measured .57 and .88
