@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from assets.taxonomy.changes import Change, Diff, Kind
+from assets.taxonomy.guesses import likely_causes
 from assets.taxonomy.migration import Entry, Said, check_entries
-from assets.taxonomy.proposals import proposals
 from assets.taxonomy.stored import node_of, nodes_of, other_of
 from assets.taxonomy.tree import Leaf, Taxonomy
 
@@ -42,7 +42,7 @@ def diff(before: Taxonomy, after: Taxonomy, entries: Sequence[Entry] = ()) -> Di
     gone = [leaf for leaf in before.real() if leaf.id not in follows and leaf.id not in links.split]
     added = [leaf for leaf in after.real() if leaf.id not in targets]
     edited = [new[b] for a, b in links.same.items() if old[a].meaning != new[b].meaning]
-    guesses = tuple(_unsaid(proposals(gone, added, edited), entries))
+    guesses = tuple(_unsaid(likely_causes(gone, added, edited), entries))
     lost = [leaf for leaf in before.leaves if leaf.is_other and leaf.id not in follows]
     changes = [
         *_renamed_nodes(nodes, before),

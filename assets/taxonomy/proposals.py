@@ -1,70 +1,184 @@
-"""What the difference of two trees looks like where ids and meanings cannot tell: guesses for a person to confirm.
+"""Proposed leaves as files that people read, edit and decide on: one YAML per proposal.
 
-A leaf that is gone is compared with those that are new, or have grown, by the examples they share. A guess costs
-nothing until it is confirmed in a migration file.
+A person decides by `loopwright taxonomy review`, or by writing `status: accepted` or `status: refused` into the file;
+names, definition and examples may be edited before. What was decided stays in the folder: a cluster that overlaps with
+a refused or an accepted one is not proposed again.
+
+Source: pipeline stage 2 (expansion, accepted or refused by a person); bottom-k sketches (Cohen and Kaplan 2007).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
 
-from assets.taxonomy.migration import Entry, Said
-from assets.taxonomy.stored import node_of
-from assets.taxonomy.tree import Leaf
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-_SHARED: Final = 0.3
-"""Ours: share of the shorter list of examples that two leaves must have in common to be taken for related."""
+from assets.taxonomy.drafts import SetIn, is_enough, languages_of
+from assets.taxonomy.schema import MIN_EXAMPLES, Entry
+
+SKETCH: Final = 128
+"""Member ids kept of a cluster: the smallest, which is a random sample, for ids are hashes."""
+SAME: Final = 0.5
+"""Ours: overlap from which two clusters are the same one."""
 
 
-def proposals(gone: Sequence[Leaf], new: Sequence[Leaf], grown: Sequence[Leaf]) -> tuple[Entry, ...]:
-    """Splits, merges and renames with an edit that would explain the leaves that are gone.
+class Status(StrEnum):
+    """What became of a proposal."""
 
-    Args:
-        gone: leaves that the tree after does not have.
-        new: leaves that the tree before did not have.
-        grown: leaves of both, whose meaning is another one now.
+    PROPOSED = "proposed"
+    """Nobody has decided."""
+    ACCEPTED = "accepted"
+    """To be written into the tree, or written (`written: true`)."""
+    REFUSED = "refused"
+    """Not to be proposed again."""
+
+
+class ProposalError(ValueError):
+    """A proposal file cannot be read, or asks for what cannot be done."""
+
+
+class Names(BaseModel):
+    """A leaf's name in both languages."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    en: str = Field(min_length=1)
+    zh: str = Field(min_length=1)
+
+
+class Expected(BaseModel):
+    """How many queries the leaf would hold, of how many, in a log like this one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    queries: int
+    low: int
+    high: int
+    of: int
+
+
+class Proposal(BaseModel):
+    """A leaf that somebody should decide on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Status
+    written: bool = False
+    """Whether the leaf stands in the tree."""
+    parent: str
+    """Dotted inner node; empty for a branch of its own."""
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    name: Names
+    definition: str = Field(min_length=1)
+    expected: Expected
+    examples: tuple[str, ...] = Field(min_length=MIN_EXAMPLES)
+    counter_examples: tuple[str, ...] = Field(min_length=1)
+    synonyms: tuple[str, ...] = Field(min_length=1)
+    members: tuple[str, ...] = ()
+    """The smallest query ids of the cluster, by which it is known again."""
+
+    @property
+    def key(self) -> str:
+        """Names the proposal on the command line and its file."""
+        return ".".join(part for part in (self.parent, self.id) if part)
+
+    def leaf(self, taken: Sequence[str] = ()) -> Entry:
+        """The proposal as a leaf, without examples that other leaves have.
+
+        Raises:
+            ProposalError: too few examples are left.
+        """
+        owned = {text.casefold() for text in taken}
+        examples = tuple(text for text in self.examples if text.casefold() not in owned)
+        if not is_enough(examples):
+            raise ProposalError(
+                f"{self.key}: {len(self.examples) - len(examples)} of its examples are examples of leaves of the tree; "
+                f"{len(examples)} are left, {MIN_EXAMPLES} are needed: add some to the proposal's file"
+            )
+        return Entry(
+            self.id,
+            self.name.en,
+            self.name.zh,
+            self.definition,
+            where="",
+            examples=examples,
+            counter_examples=self.counter_examples,
+            synonyms=self.synonyms,
+            languages=languages_of(examples),
+        )
+
+
+def read_proposals(folder: Path) -> list[Proposal]:
+    """Every proposal of a folder, by key; none where there is no folder.
+
+    Raises:
+        ProposalError: a file is no proposal; every fault is named with file and field.
     """
-    splits = [entry for leaf in gone if (entry := _split(leaf, new))]
-    left = [leaf for leaf in gone if not any(leaf.id in entry.before for entry in splits)]
-    taken = {leaf for entry in splits for leaf in entry.after}
-    targets = {leaf.id: _heir(leaf, [*(n for n in new if n.id not in taken), *grown]) for leaf in left}
-    return (*splits, *_joined(targets, {leaf.id for leaf in grown}))
+    faults: list[str] = []
+    found = [one for path in sorted(folder.glob("*.yaml")) if (one := _read(path, faults))]
+    if faults:
+        raise ProposalError("proposals have faults:\n" + "\n".join(f"  {fault}" for fault in faults))
+    return sorted(found, key=lambda one: one.key)
 
 
-def related(one: Leaf, other: Leaf) -> float:
-    """Share of the shorter list of examples that both have, 0..1."""
-    mine, theirs = _texts(one), _texts(other)
-    return len(mine & theirs) / max(1, min(len(mine), len(theirs)))
+def write_proposal(folder: Path, proposal: Proposal) -> Path:
+    """Write a proposal's file, in place of what it was."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{proposal.key}.yaml"
+    fields: dict[str, Any] = proposal.model_dump(mode="json")
+    head = "# Edit what you like; then set status to accepted or refused, and run `loopwright taxonomy review`.\n"
+    text = yaml.dump(fields, Dumper=SetIn, allow_unicode=True, sort_keys=False, width=120)
+    path.write_text(head + text, encoding="utf-8")
+    return path
 
 
-def _split(leaf: Leaf, new: Sequence[Leaf]) -> Entry | None:
-    under = [n.id for n in new if n.id.startswith(f"{leaf.id}.")]
-    beside = [n.id for n in new if node_of(n.id) == node_of(leaf.id) and related(leaf, n) >= _SHARED]
-    into = under or beside
-    return Entry(Said.SPLIT, (leaf.id,), tuple(sorted(into))) if len(into) > 1 else None
+def decide(folder: Path, keys: Sequence[str], status: Status) -> list[Proposal]:
+    """Set the status of proposals.
+
+    Raises:
+        ProposalError: no proposal has a key, or it is written into the tree already.
+    """
+    known = {one.key: one for one in read_proposals(folder)}
+    if unknown := sorted(set(keys) - set(known)):
+        there = ", ".join(sorted(known)) or "none"
+        raise ProposalError(f"no proposal {', '.join(unknown)} in {folder}; there are: {there}")
+    if written := sorted(key for key in keys if known[key].written and status is not Status.ACCEPTED):
+        raise ProposalError(f"{', '.join(written)} is in the tree already: remove the leaf there instead")
+    changed = [known[key].model_copy(update={"status": status}) for key in dict.fromkeys(keys)]
+    for one in changed:
+        write_proposal(folder, one)
+    return changed
 
 
-def _heir(leaf: Leaf, candidates: Sequence[Leaf]) -> str | None:
-    """The leaf that most looks like what this one became; None where none does."""
-    lead, heir = min(((-_likeness(leaf, other), other.id) for other in candidates), default=(0.0, ""))
-    return heir if -lead >= _SHARED else None
+def sketch(query_ids: Sequence[str]) -> tuple[str, ...]:
+    """By what a cluster is known again."""
+    return tuple(sorted(set(query_ids))[:SKETCH])
 
 
-def _likeness(leaf: Leaf, other: Leaf) -> float:
-    same_name = leaf.name_en == other.name_en or leaf.name_zh == other.name_zh
-    same_id = leaf.id.rpartition(".")[2] == other.id.rpartition(".")[2]
-    return related(leaf, other) + 0.5 * same_name + 0.5 * same_id
+def overlap(left: Sequence[str], right: Sequence[str]) -> float:
+    """Share of the smaller cluster that lies in the other one, estimated from their sketches."""
+    if not left or not right:
+        return 0.0
+    bound = min(max(left), max(right))
+    in_left, in_right = ({i for i in ids if i <= bound} for ids in (left, right))
+    return len(in_left & in_right) / max(1, min(len(in_left), len(in_right)))
 
 
-def _joined(targets: Mapping[str, str | None], grown: set[str]) -> Iterable[Entry]:
-    for target in sorted({found for found in targets.values() if found}):
-        sources = sorted(leaf for leaf, found in targets.items() if found == target)
-        if target in grown:
-            yield Entry(Said.MERGE, tuple(sorted([*sources, target])), (target,))
-        elif len(sources) > 1:
-            yield Entry(Said.MERGE, tuple(sources), (target,))
-        else:
-            yield Entry(Said.RENAME, tuple(sources), (target,))
+def known_again(members: Sequence[str], before: Sequence[Proposal]) -> Proposal | None:
+    """The former proposal that this cluster is, if any."""
+    likeness = [(overlap(members, one.members), one.key, one) for one in before]
+    best = max(likeness, key=lambda item: item[:2], default=None)
+    return best[2] if best and best[0] >= SAME else None
 
 
-def _texts(leaf: Leaf) -> set[str]:
-    return {text.casefold() for text in (*leaf.examples, *leaf.synonyms)}
+def _read(path: Path, faults: list[str]) -> Proposal | None:
+    try:
+        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return Proposal.model_validate(fields)
+    except ValidationError as error:
+        faults += [f"{path.name}: {'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors()]
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        faults.append(f"{path.name}: not YAML in UTF-8: {' '.join(str(error).split())}")
+    return None

@@ -2,6 +2,11 @@
 
 Below `tree.py`. Read from YAML's node graph, not from plain values: a key written twice, an unquoted `no` or `12` in
 place of a text, and a misspelt field are faults with a line, not silent surprises. One reading finds all of them.
+
+Languages: a tree is in English and Chinese unless a node says otherwise (`languages: [en]` or `[zh]`; `en` stands for
+every text without Chinese characters), which then holds for all below it. Where one language is stated, each leaf needs
+as many examples, all of them may be in that language, and the name in the other one may be left out: it is the same in
+both.
 """
 
 import re
@@ -16,8 +21,14 @@ _ID: Final = re.compile(r"[a-z][a-z0-9_]*")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _INNER: Final = {"id", "name", "definition", "children"}
 _LEAF: Final = {"id", "name", "definition", "examples", "counter_examples", "synonyms"}
-_OPTIONAL: Final = {"ours"}
+_OPTIONAL: Final = {"ours", "languages"}
 _TEXT: Final = "tag:yaml.org,2002:str"
+LANGUAGES: Final = ("en", "zh")
+_WANTED: Final = {
+    LANGUAGES: f", {MIN_CHINESE} of them Chinese, and some English",
+    ("en",): ", some of them English",
+    ("zh",): f", {MIN_CHINESE} of them Chinese",
+}
 
 
 class TaxonomyError(ValueError):
@@ -43,6 +54,8 @@ class Entry:
     counter_examples: tuple[str, ...] = ()
     synonyms: tuple[str, ...] = ()
     ours: bool = False
+    languages: tuple[str, ...] = ("en", "zh")
+    """Languages that its examples and names are in."""
 
 
 def read_branch(path: Path, faults: list[str]) -> Entry | None:
@@ -80,6 +93,7 @@ class NodeReader:
     def __init__(self, file: str, faults: list[str]) -> None:
         self.file = file
         self.faults = faults
+        self.languages: tuple[str, ...] = LANGUAGES
 
     def fault(self, node: yaml.Node, field: str, problem: str) -> None:
         """Note a fault at this node."""
@@ -92,26 +106,51 @@ class NodeReader:
     def entry(self, node: yaml.Node, place: str) -> Entry:
         """A node of the taxonomy with all its children."""
         keys = self.mapping(node, place)
+        above = self.languages
+        if "languages" in keys:
+            self.languages = self.stated_languages(keys["languages"])
         needed = _INNER if "children" in keys or place == "branch" else _LEAF
         self.complete(node, place, keys, needed)
-        name = self.mapping(keys["name"], "name") if "name" in keys else {}
-        if "name" in keys:
-            self.complete(keys["name"], "name", name, {"en", "zh"}, optional=set())
+        made = self.checked(node, keys, needed)
+        self.languages = above
+        return made
+
+    def checked(self, node: yaml.Node, keys: dict[str, yaml.Node], needed: set[str]) -> Entry:
+        """A node whose fields are known, with all its children."""
         ident = self.ident(keys.get("id"))
+        names = self.names(keys.get("name"))
         children = self.items(keys.get("children"), "children")
         lists = {f: self.texts(keys.get(f), f) for f in ("examples", "counter_examples", "synonyms")}
         if "examples" in keys and needed is _LEAF:
             self.enough(keys["examples"], lists["examples"])
         return Entry(
             ident,
-            self.text(name.get("en"), "name.en"),
-            self.text(name.get("zh"), "name.zh"),
+            *names,
             self.text(keys.get("definition"), "definition"),
             where=self.at(node),
             children=tuple(self.entry(child, f"children[{i}]") for i, child in enumerate(children)),
             ours=self.flag(keys.get("ours")),
-            **lists,
+            examples=lists["examples"],
+            counter_examples=lists["counter_examples"],
+            synonyms=lists["synonyms"],
+            languages=self.languages,
         )
+
+    def stated_languages(self, node: yaml.Node) -> tuple[str, ...]:
+        """The languages that a branch is kept in."""
+        stated = self.texts(node, "languages")
+        if unknown := sorted(set(stated) - set(LANGUAGES)):
+            self.fault(node, "languages", f"{', '.join(unknown)} is not known; allowed: {', '.join(LANGUAGES)}")
+        return tuple(language for language in LANGUAGES if language in stated) or LANGUAGES
+
+    def names(self, node: yaml.Node | None) -> tuple[str, str]:
+        """A node's name in English and Chinese; in a branch of one language one of them may stand for both."""
+        keys = self.mapping(node, "name") if node is not None else {}
+        if node is not None:
+            needed = set(self.languages)
+            self.complete(node, "name", keys, needed, optional=set(LANGUAGES) - needed)
+        english, chinese = (self.text(keys.get(language), f"name.{language}") for language in LANGUAGES)
+        return english or chinese, chinese or english
 
     def mapping(self, node: yaml.Node, field: str) -> dict[str, yaml.Node]:
         """The fields of a mapping; a key written twice is a fault."""
@@ -179,8 +218,11 @@ class NodeReader:
         return node is not None and node.value == "true"
 
     def enough(self, node: yaml.Node, examples: tuple[str, ...]) -> None:
-        """As many examples as an annotator needs, in both languages."""
+        """As many examples as an annotator needs, in every language of the branch."""
         chinese = sum(bool(_HAN.search(e)) for e in examples)
-        if len(examples) < MIN_EXAMPLES or chinese < MIN_CHINESE or chinese == len(examples):
-            needed = f"at least {MIN_EXAMPLES}, {MIN_CHINESE} of them Chinese, and some English"
+        lacking = ("zh" in self.languages and chinese < MIN_CHINESE) or (
+            "en" in self.languages and chinese == len(examples)
+        )
+        if len(examples) < MIN_EXAMPLES or lacking:
+            needed = f"at least {MIN_EXAMPLES}" + _WANTED[self.languages]
             self.fault(node, "examples", f"has {len(examples)}, {chinese} of them Chinese; needs {needed}")

@@ -2,7 +2,7 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, pool, profile, taxonomy, ui
+from dagster_project.commands import demo, dropped, materialize, pool, profile, taxonomy, taxonomy_growth, ui
 
 app = typer.Typer(
     name="loopwright",
@@ -13,6 +13,7 @@ app = typer.Typer(
 )
 app.add_typer(profile.app, name="profile")
 app.add_typer(pool.app, name="pool")
+taxonomy_growth.add_to(taxonomy.app)
 app.add_typer(taxonomy.app, name="taxonomy")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
