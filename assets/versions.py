@@ -1,9 +1,20 @@
-"""Data versions of what is not a table: a checkpoint, a taxonomy file, a report."""
+"""Data versions of what is not a table (a checkpoint, a report), and of each leaf of a table that is cut by leaves."""
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import dagster as dg
+import polars as pl
+
+from assets.labels.rules import IRRELEVANT
+from assets.partitions import partition_of_each
+from resources.lake import Lake, content_hash
+
+DATA_VERSION: Final = "dagster/data_version"
+TABLE_VERSION, WHOLE = "table_version", "table_rows"
+"""On every leaf's materialization: the version of the table it is in. On the last one of a run: the table's rows."""
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -18,3 +29,115 @@ def version_of(parts: Mapping[str, Json]) -> str:
     """
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def version_in(made: dg.AssetMaterialization) -> str:
+    """The version of the whole table that a materialization is of; of a leaf's too."""
+    whole = made.metadata.get(TABLE_VERSION)
+    return str(whole.value) if whole is not None else (made.tags or {}).get(DATA_VERSION, "")
+
+
+def is_whole(made: dg.AssetMaterialization) -> bool:
+    """Whether a materialization tells of a whole table, and not of one leaf only."""
+    return made.partition is None or WHOLE in made.metadata
+
+
+def reported_by_leaf(
+    context: dg.AssetExecutionContext, lake: Lake, result: dg.MaterializeResult, rows: pl.DataFrame, leaf: str
+) -> Iterator[dg.MaterializeResult]:
+    """Report a table of which each row belongs to a leaf: one materialization per leaf, with a version of its own.
+
+    Reported are the leaves that the run was asked for, and those whose rows changed in consequence. So a run over one
+    leaf says what else it did, and a leaf whose rows are the same stays fresh. The last of them carries what is to be
+    shown of the whole table.
+
+    Args:
+        context: of the run.
+        lake: holds the tree.
+        result: of the whole table, which is written.
+        rows: what a leaf's version is over; null leaves are those that no tool is for.
+        leaf: column with each row's leaf.
+
+    Yields:
+        What Dagster wants to have; its automatic events are followed by ours, and the last event counts.
+    """
+    partition_of = partition_of_each(lake.read("taxonomy/intent_taxonomy", columns=["leaf"])["leaf"])
+    found, was = _leaf_versions(rows, leaf, partition_of), _versions_before(context)
+    reported = sorted({*context.partition_keys, *(key for key in found if found[key].version != was.get(key))})
+    inputs = _Inputs(context)
+    yield dg.MaterializeResult()
+    whole = result.data_version.value if result.data_version is not None else ""
+    for key in reported:
+        mine = found.get(key) or _LeafVersion(0, version_of({"leaf": "gone"}))
+        shown: dict[str, Any] = {
+            "dagster/row_count": dg.MetadataValue.int(mine.rows),
+            TABLE_VERSION: dg.MetadataValue.text(whole),
+        }
+        if key == reported[-1]:
+            shown = {**(result.metadata or {}), WHOLE: dg.MetadataValue.int(len(rows)), **shown}
+        context.log_event(
+            dg.AssetMaterialization(
+                context.asset_key, partition=key, metadata=shown, tags={DATA_VERSION: mine.version, **inputs.tags(key)}
+            )
+        )
+
+
+class _LeafVersion(NamedTuple):
+    rows: int
+    version: str
+
+
+def _leaf_versions(rows: pl.DataFrame, leaf: str, partition_of: Mapping[str, str]) -> dict[str, _LeafVersion]:
+    """Rows and version of every partition of the tree, the empty ones among them."""
+    named = pl.col(leaf).fill_null(IRRELEVANT).replace_strict(partition_of, return_dtype=pl.String)
+    parts = rows.with_columns(named.alias("_partition")).partition_by("_partition", as_dict=True, include_key=False)
+    return {
+        key: _LeafVersion(len(part), content_hash(part.lazy()))
+        for key in sorted(set(partition_of.values()))
+        for part in [parts.get((key,), rows.clear())]
+    }
+
+
+def _versions_before(context: dg.AssetExecutionContext) -> dict[str, str]:
+    """The version of each leaf as it was last reported."""
+    return {
+        key: (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
+        for key, record in _latest_by_partition(context.instance, context.asset_key).items()
+        if record.asset_materialization is not None
+    }
+
+
+def _latest_by_partition(instance: dg.DagsterInstance, key: dg.AssetKey) -> dict[str, dg.EventLogRecord]:
+    kind = dg.DagsterEventType.ASSET_MATERIALIZATION
+    places = instance.event_log_storage.get_latest_storage_id_by_partition(key, kind)
+    if not places:
+        return {}
+    exact = dg.AssetRecordsFilter(asset_key=key, storage_ids=list(places.values()))
+    found = {record.storage_id: record for record in instance.fetch_materializations(exact, limit=len(places)).records}
+    return {partition: found[place] for partition, place in places.items() if place in found}
+
+
+class _Inputs:
+    """What a leaf was made from: the last materialization of that leaf upstream, or of the whole where it has none."""
+
+    def __init__(self, context: dg.AssetExecutionContext) -> None:
+        spec = context.assets_def.get_asset_spec(context.asset_key)
+        self.code_version = spec.code_version or ""
+        self.by_leaf = {dep.asset_key: _latest_by_partition(context.instance, dep.asset_key) for dep in spec.deps}
+        self.whole = {
+            key: context.instance.fetch_materializations(key, limit=1).records
+            for key, leaves in self.by_leaf.items()
+            if not leaves
+        }
+
+    def tags(self, partition: str) -> dict[str, str]:
+        """As Dagster itself writes them, so that it can tell whether the leaf is stale."""
+        tags = {f"{DATA_VERSION}_is_user_provided": "true", "dagster/code_version": self.code_version}
+        for key, leaves in self.by_leaf.items():
+            record = leaves.get(partition) or next(iter(self.whole.get(key, [])), None)
+            if record is None or record.asset_materialization is None:
+                continue
+            name = key.to_user_string()
+            tags[f"dagster/input_data_version/{name}"] = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
+            tags[f"dagster/input_event_pointer/{name}"] = str(record.storage_id)
+        return tags

@@ -11,44 +11,62 @@ from typing import Final
 
 import dagster as dg
 
+from assets.partitions import MOST
+from assets.versions import is_whole, version_in
 from resources.registry import Artefact, Registry
 
-DATA_VERSION: Final = "dagster/data_version"
 INPUT_POINTER: Final = "dagster/input_event_pointer/"
+INPUT_VERSION: Final = "dagster/input_data_version/"
 
 
 def register_run(instance: dg.DagsterInstance, run_id: str, registry: Registry) -> list[Artefact]:
     """Record every artefact of a run, in the order made; also of a run that failed half way."""
-    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
-    made = [event.asset_materialization for event in events]
-    return [_register(instance, found, run_id, registry) for found in made if found is not None]
+    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION).records
+    return [_register(instance, record, registry) for record in records if _tells_of_a_table(record)]
 
 
-def _register(instance: dg.DagsterInstance, made: dg.AssetMaterialization, run_id: str, registry: Registry) -> Artefact:
-    artefact = _artefact(made, run_id)
+def _tells_of_a_table(record: dg.EventLogRecord) -> bool:
+    return record.asset_materialization is not None and is_whole(record.asset_materialization)
+
+
+def _register(instance: dg.DagsterInstance, record: dg.EventLogRecord, registry: Registry) -> Artefact:
+    artefact = _artefact(record)
     upstream = []
-    for record in _inputs(instance, made):
-        found = record.asset_materialization
-        if found is None:
-            continue
-        source = _artefact(found, record.run_id)
-        if registry.artefact(source.key, source.data_version) is None:
-            _register(instance, found, record.run_id, registry)
-        upstream.append((source.key, source.data_version))
+    for source in _inputs(instance, record):
+        found = _artefact(source)
+        if registry.artefact(found.key, found.data_version) is None:
+            _register(instance, source, registry)
+        upstream.append((found.key, found.data_version))
     registry.record_artefact(artefact, upstream)
     return artefact
 
 
-def _inputs(instance: dg.DagsterInstance, made: dg.AssetMaterialization) -> Iterator[dg.EventLogRecord]:
-    """The very materializations that this one read, by the pointers Dagster put on it."""
-    for tag, pointer in sorted((made.tags or {}).items()):
-        if tag.startswith(INPUT_POINTER) and pointer.isdigit():
-            key = dg.AssetKey.from_user_string(tag.removeprefix(INPUT_POINTER))
+def _inputs(instance: dg.DagsterInstance, record: dg.EventLogRecord) -> Iterator[dg.EventLogRecord]:
+    """The very materializations that this one read: by the pointers Dagster put on it, or the last before it.
+
+    Of an input that is cut by leaves, a pointer names one leaf at most; the last that tells of the whole is meant.
+    """
+    made = record.asset_materialization
+    tags = (made.tags if made is not None else None) or {}
+    names = {
+        tag.removeprefix(prefix) for tag in tags for prefix in (INPUT_POINTER, INPUT_VERSION) if tag.startswith(prefix)
+    }
+    for name in sorted(names):
+        key, pointer = dg.AssetKey.from_user_string(name), tags.get(f"{INPUT_POINTER}{name}", "")
+        if pointer.isdigit():
             exact = dg.AssetRecordsFilter(asset_key=key, storage_ids=[int(pointer)])
-            yield from instance.fetch_materializations(exact, limit=1).records
+            found = instance.fetch_materializations(exact, limit=1).records
+            if found and _tells_of_a_table(found[0]) and not found[0].partition_key:
+                yield found[0]
+                continue
+        earlier = dg.AssetRecordsFilter(asset_key=key, before_storage_id=record.storage_id)
+        last = instance.fetch_materializations(earlier, limit=MOST + 1).records
+        yield from next(([one] for one in last if _tells_of_a_table(one)), [])
 
 
-def _artefact(made: dg.AssetMaterialization, run_id: str) -> Artefact:
+def _artefact(record: dg.EventLogRecord) -> Artefact:
+    made = record.asset_materialization
+    assert made is not None  # only records of materializations come here
     shown = {name: getattr(value, "value", None) for name, value in made.metadata.items()}
     path = str(shown.get("path") or "")
     numbers = {
@@ -56,8 +74,7 @@ def _artefact(made: dg.AssetMaterialization, run_id: str) -> Artefact:
         for name, value in shown.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     }
-    version = (made.tags or {}).get(DATA_VERSION, "")
-    return Artefact(made.asset_key.to_user_string(), version, _kind(path), path, run_id, numbers)
+    return Artefact(made.asset_key.to_user_string(), version_in(made), _kind(path), path, record.run_id, numbers)
 
 
 def _kind(path: str) -> str:

@@ -24,7 +24,7 @@ from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
 from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.tasks.pool import tasks_of
-from assets.versions import version_of
+from assets.versions import version_in, version_of
 from environments.policies.scripted import AlwaysRefuse, NoOp
 from environments.task import Task
 from environments.verifiers.outcome import OutcomeVerifier
@@ -176,6 +176,6 @@ def _made(instance: dg.DagsterInstance) -> dict[str, Made]:
         ops: Any = run.run_config if run is not None else {}
         settings = ops.get("ops", {}).get("__".join(key.path), {}).get("config", {})
         shown = {name: getattr(value, "value", None) for name, value in event.asset_materialization.metadata.items()}
-        version = (event.asset_materialization.tags or {}).get("dagster/data_version", "")
+        version = version_in(event.asset_materialization)
         found[keys.table_of(key)] = Made(version, shown, settings)
     return found

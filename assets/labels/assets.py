@@ -1,6 +1,6 @@
 """Labels: what each query asks for, how hard it is, and which queries no tool is for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -23,10 +23,12 @@ from assets.labels.table import intents_of, irrelevance_table, label_table
 from assets.labels.taught import TaughtRows, require_few_quarantined
 from assets.labels.teacher import Teacher
 from assets.metadata import materialized
+from assets.partitions import LEAVES, ONE_RUN
 from assets.taxonomy.bill import ENOUGH, RATES, Rates
 from assets.taxonomy.migration import stored_migrations
 from assets.taxonomy.plan import NEAR_BELOW
 from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
+from assets.versions import reported_by_leaf
 from resources.embedder import Embedder
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
@@ -58,10 +60,12 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
     code_version="2",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
 def query_labels(
     context: dg.AssetExecutionContext, config: QueryLabelsConfig, lake: Lake, teacher: ChatEndpoint
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult]:
     """Each query of the lexical pool with <primary, secondary, constraints> and a difficulty from -1 to 5."""
     tree = lake.read("taxonomy/intent_taxonomy")
     asker = (_taught if config.annotator == "teacher" else _embedded)(context, config, lake, teacher, tree)
@@ -88,12 +92,13 @@ def query_labels(
         len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
     )  # fmt: skip
     note = moved_note(done.moved) if len(done.moved) else None
-    return materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
+    result = materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
+    yield from reported_by_leaf(context, lake, result, done.labels.with_columns(leaf="primary"), "leaf")
 
 
 @dg.asset(
     key=keys.IRRELEVANCE_SET,
-    deps=[keys.QUERY_LABELS],
+    deps=[dg.AssetDep(keys.QUERY_LABELS, partition_mapping=dg.SpecificPartitionsPartitionMapping([IRRELEVANT]))],
     group_name="labels",
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],

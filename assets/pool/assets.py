@@ -1,6 +1,6 @@
 """The pool: distinct queries through three layers (letters, meaning, coverage), each row that goes with its reason."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import dagster as dg
@@ -12,6 +12,7 @@ from assets.config import Share, StageConfig
 from assets.labels.quarantine import quarantine_in
 from assets.labels.table import constraint_count
 from assets.metadata import materialized
+from assets.partitions import LEAVES, ONE_RUN
 from assets.pool.epoch import Wanted
 from assets.pool.figures import (
     before_and_after_figure,
@@ -25,6 +26,7 @@ from assets.pool.preview import DROPPED, store
 from assets.pool.readings import Reader
 from assets.pool.spread import Spread, spread_by_layer
 from assets.pool.survival import set_aside
+from assets.versions import reported_by_leaf
 from resources.embedder import Embedder
 from resources.lake import Lake
 from training.reporting import Reporter
@@ -118,10 +120,12 @@ def lexical_survivors(
     kinds={"polars", "faiss"},
     owners=["team:loopwright"],
     code_version="2",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
 def semantic_survivors(
     context: dg.AssetExecutionContext, config: SemanticSurvivorsConfig, lake: Lake
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult]:
     """Queries that tools are for, without paraphrases inside each <primary, secondary> bucket."""
     labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary", "difficulty"])
     aside = set_aside(labels, quarantine_in(lake))
@@ -142,7 +146,9 @@ def semantic_survivors(
         "similarity of dropped": similarity_figure(layer.dropped, config.threshold),
     }
     kept = layer.kept.select("query_id", "support")
-    return materialized(lake, "pool/semantic_survivors", kept, numbers=numbers, figures=figures)
+    result = materialized(lake, "pool/semantic_survivors", kept, numbers=numbers, figures=figures)
+    rows = layer.kept.select("query_id", "support", leaf="primary")
+    yield from reported_by_leaf(context, lake, result, rows, "leaf")
 
 
 @dg.asset(
@@ -152,8 +158,12 @@ def semantic_survivors(
     kinds={"polars", "numpy"},
     owners=["team:loopwright"],
     code_version="2",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
-def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake) -> dg.MaterializeResult:
+def candidate_pool(
+    context: dg.AssetExecutionContext, config: CandidatePoolConfig, lake: Lake
+) -> Iterator[dg.MaterializeResult]:
     """The queries that cover all the others under one radius, with the certificate of how well they do."""
     labels = lake.read("labels/query_labels", columns=["query_id", "primary", "secondary"])
     queries = _with_texts(lake, "pool/semantic_survivors").join(labels, on="query_id")
@@ -178,7 +188,8 @@ def candidate_pool(context: dg.AssetExecutionContext, config: CandidatePoolConfi
     kept = layer.kept.select("query_id", "support", "primary", "secondary", "distance")
     note = f"Rarest leaves: {', '.join(certificate.tail_leaves)}"
     numbers: dict[str, float | str] = {**layer.numbers, **certificate.numbers, "epoch_should_end": found.should_end}
-    return materialized(lake, "pool/candidate_pool", kept, numbers=numbers, figures=figures, note=note)
+    result = materialized(lake, "pool/candidate_pool", kept, numbers=numbers, figures=figures, note=note)
+    yield from reported_by_leaf(context, lake, result, kept.with_columns(leaf="primary"), "leaf")
 
 
 @dg.asset(

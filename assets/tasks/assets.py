@@ -1,5 +1,7 @@
 """Tasks: the pool's queries as things that can be tried and graded, and the gate in front of them."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 import polars as pl
 from pydantic import NonNegativeInt, PositiveInt
@@ -7,10 +9,12 @@ from pydantic import NonNegativeInt, PositiveInt
 from assets import keys
 from assets.config import Share, StageConfig
 from assets.metadata import materialized
+from assets.partitions import LEAVES, ONE_RUN
 from assets.tasks.admission import admit
 from assets.tasks.compile import LabelledQuery
 from assets.tasks.figures import families_figure
 from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of
+from assets.versions import reported_by_leaf
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.worlds.catalogue import world_maker
 from resources.lake import Lake
@@ -52,8 +56,12 @@ class AdmittedTasksConfig(StageConfig, stage=keys.ADMITTED_TASKS):
     kinds={"polars", "parquet"},
     owners=["team:loopwright"],
     code_version="1",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
-def compiled_tasks(context: dg.AssetExecutionContext, config: CompiledTasksConfig, lake: Lake) -> dg.MaterializeResult:
+def compiled_tasks(
+    context: dg.AssetExecutionContext, config: CompiledTasksConfig, lake: Lake
+) -> Iterator[dg.MaterializeResult]:
     """Every query whose constraints the world can check, as a task; the long tail; variants; refusals beside twins."""
     chosen, reserve = _labelled(lake, config.irrelevant)
     pool = build_pool(
@@ -72,7 +80,8 @@ def compiled_tasks(context: dg.AssetExecutionContext, config: CompiledTasksConfi
     numbers = {"queries": pool.queries, "not_compiled": len(dropped), **{f"dropped_{k}": v for k, v in rules.items()}}
     numbers |= {f"from_{k}": v for k, v in frame["origin"].value_counts().iter_rows()}
     figures = {"families": families_figure(frame)}
-    return materialized(lake, "tasks/compiled_tasks", frame, numbers=numbers, figures=figures)
+    result = materialized(lake, "tasks/compiled_tasks", frame, numbers=numbers, figures=figures)
+    yield from reported_by_leaf(context, lake, result, frame.with_columns(of="leaf"), "of")
 
 
 def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[LabelledQuery]]:
@@ -93,8 +102,12 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     kinds={"python", "sqlite"},
     owners=["team:loopwright"],
     code_version="1",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
-def admitted_tasks(context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake) -> dg.MaterializeResult:
+def admitted_tasks(
+    context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake
+) -> Iterator[dg.MaterializeResult]:
     """Tasks that the gold solution solves, that cheating does not, and whose world comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
     result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier(), workers=config.workers)
@@ -112,4 +125,5 @@ def admitted_tasks(context: dg.AssetExecutionContext, config: AdmittedTasksConfi
         "exploit_rate_upper_95": result.exploit_bound,
         **{f"split_{k}": v for k, v in admitted["split"].value_counts().iter_rows()},
     }
-    return materialized(lake, "tasks/admitted_tasks", admitted, numbers=numbers)
+    made = materialized(lake, "tasks/admitted_tasks", admitted, numbers=numbers)
+    yield from reported_by_leaf(context, lake, made, admitted.with_columns(of="leaf"), "of")

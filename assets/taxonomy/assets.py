@@ -1,5 +1,6 @@
 """Taxonomy: the tree of intents as a table, one row per leaf."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
@@ -7,9 +8,11 @@ import dagster as dg
 from assets import keys
 from assets.config import StageConfig
 from assets.metadata import materialized
+from assets.partitions import LEAVES, ONE_RUN
 from assets.taxonomy.migration import FOLDER, MIGRATIONS, migrations_frame, read_migrations
 from assets.taxonomy.stored import version_of
 from assets.taxonomy.tree import default_folder, load_taxonomy
+from assets.versions import reported_by_leaf
 from resources.lake import Lake
 
 
@@ -26,8 +29,12 @@ class IntentTaxonomyConfig(StageConfig, stage=keys.INTENT_TAXONOMY):
     kinds={"yaml", "polars"},
     owners=["team:loopwright"],
     code_version="1",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
-def intent_taxonomy(config: IntentTaxonomyConfig, lake: Lake) -> dg.MaterializeResult:
+def intent_taxonomy(
+    context: dg.AssetExecutionContext, config: IntentTaxonomyConfig, lake: Lake
+) -> Iterator[dg.MaterializeResult]:
     """The intents that a query can have: definition, examples, counter-examples, and a hash of what each means."""
     folder = Path(config.folder).expanduser() if config.folder else default_folder()
     taxonomy = load_taxonomy(folder)
@@ -42,4 +49,7 @@ def intent_taxonomy(config: IntentTaxonomyConfig, lake: Lake) -> dg.MaterializeR
         "examples": sum(len(leaf.examples) for leaf in real),
     }
     outline = "\n".join(f"- `{leaf.id}` {leaf.name_en} / {leaf.name_zh}" for leaf in real)
-    return materialized(lake, "taxonomy/intent_taxonomy", taxonomy.table(), numbers=numbers, note=outline)
+    table = taxonomy.table()
+    result = materialized(lake, "taxonomy/intent_taxonomy", table, numbers=numbers, note=outline)
+    meaning = table.select("leaf", "leaf_hash", node="leaf")  # what a name says of a leaf changes no label
+    yield from reported_by_leaf(context, lake, result, meaning, "node")

@@ -1,6 +1,6 @@
 """Verified trajectories: best-of-K on the warm-up set, then by learnability."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 import dagster as dg
@@ -10,10 +10,12 @@ from pydantic import Field, PositiveInt
 from assets import keys
 from assets.config import Share, StageConfig
 from assets.metadata import materialized
+from assets.partitions import LEAVES, ONE_RUN
 from assets.tasks.pool import tasks_of
 from assets.trajectories.figures import yield_figure
 from assets.trajectories.selection import adaptive_plan, warm_up
 from assets.trajectories.synthesis import Synthesis, synthesise
+from assets.versions import reported_by_leaf
 from environments.policies.scripted import NoisyTeacher
 from environments.seeds import stable_hash
 from environments.task import Task
@@ -58,17 +60,21 @@ class AdaptiveTrajectoriesConfig(StageConfig, stage=keys.ADAPTIVE_TRAJECTORIES):
     kinds={"python", "parquet"},
     owners=["team:loopwright"],
     code_version="1",
+    partitions_def=LEAVES,
+    backfill_policy=ONE_RUN,
 )
 def seed_trajectories(
     context: dg.AssetExecutionContext, config: SeedTrajectoriesConfig, lake: Lake
-) -> dg.MaterializeResult:
+) -> Iterator[dg.MaterializeResult]:
     """Best of K attempts at a random share of the training tasks, perfect in every dimension or not kept."""
-    tasks = warm_up(tasks_of(lake.read("tasks/admitted_tasks").filter(pl.col("split") == "train")), config.share)
+    admitted = lake.read("tasks/admitted_tasks").filter(pl.col("split") == "train")
+    tasks = warm_up(tasks_of(admitted), config.share)
     budgets = {t.task_id: config.k for t in tasks}
     found = _synthesise(
         context, lake, SEED, tasks, budgets, NoisyTeacher(config.noise), seed=config.seed, batch=config.batch
     )
-    return _report(lake, SEED, tasks, found)
+    rows = found.trajectories.join(admitted.select("task_id", of="leaf"), on="task_id", how="left")
+    yield from reported_by_leaf(context, lake, _report(lake, SEED, tasks, found), rows, "of")
 
 
 @dg.asset(

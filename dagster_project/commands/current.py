@@ -13,9 +13,9 @@ import dagster as dg
 
 from assets import keys
 from assets.config import declared
+from assets.versions import version_in
 from resources.lake import Lake
 
-DATA_VERSION: Final = "dagster/data_version"
 CODE_VERSION: Final = "dagster/code_version"
 INPUT_VERSION: Final = "dagster/input_data_version/"
 
@@ -41,7 +41,10 @@ class Last(NamedTuple):
     """The last materialization of a stage."""
 
     run_id: str
-    tags: Mapping[str, str]
+    version: str
+    code_version: str
+    inputs: Mapping[dg.AssetKey, str]
+    """Version of each parent that it was made from."""
     settings: Mapping[str, Any] | None
     """Its run configuration; None where the run did not state it."""
     checks: Mapping[str, bool]
@@ -80,13 +83,30 @@ def run_config_of(settings: Settings) -> dict[str, Any]:
 
 def last_of(instance: dg.DagsterInstance, stage: Stage) -> Last | None:
     """The last materialization of a stage, if there is any."""
-    event = instance.get_latest_materialization_event(stage.key)
-    if event is None or event.asset_materialization is None:
+    record = next(iter(instance.fetch_materializations(stage.key, limit=1).records), None)
+    if record is None or record.asset_materialization is None:
         return None
-    run = instance.get_run_by_id(event.run_id)
+    made, run = record.asset_materialization, instance.get_run_by_id(record.run_id)
     config: Any = run.run_config if run is not None else {}
     stated = config.get("ops", {}).get(stage.table.replace("/", "__"), {}).get("config")
-    return Last(event.run_id, event.asset_materialization.tags or {}, stated, _checks(instance, event.run_id, stage))
+    inputs = {parent: _version_then(instance, parent, record) for parent in stage.parents}
+    code_version = (made.tags or {}).get(CODE_VERSION, "")
+    checks = _checks(instance, record.run_id, stage)
+    return Last(record.run_id, version_in(made), code_version, inputs, stated, checks)
+
+
+def _version_then(instance: dg.DagsterInstance, parent: dg.AssetKey, child: dg.EventLogRecord) -> str:
+    """The version of a parent that a materialization was made from.
+
+    Dagster notes it, but for a parent that is cut by leaves: of that, what was the last before.
+    """
+    earlier = dg.AssetRecordsFilter(asset_key=parent, before_storage_id=child.storage_id)
+    record = next(iter(instance.fetch_materializations(earlier, limit=1).records), None)
+    if record is None or record.asset_materialization is None:
+        return ""
+    made, noted = record.asset_materialization, child.asset_materialization
+    tags = noted.tags if noted is not None and noted.tags else {}
+    return version_in(made) if made.partition else tags.get(f"{INPUT_VERSION}{parent.to_user_string()}", "")
 
 
 def _checks(instance: dg.DagsterInstance, run_id: str, stage: Stage) -> dict[str, bool]:
@@ -105,13 +125,13 @@ def reason_to_make(stage: Stage, last: Mapping[dg.AssetKey, Last | None], settin
         return "never made"
     if not lake.exists(stage.table):
         return "its table is gone"
-    if found.tags.get(CODE_VERSION, "") != stage.code_version:
+    if found.code_version != stage.code_version:
         return "its code changed"
     if stage.table in settings and _plain(found.settings) != _plain(settings[stage.table]):
         return "its settings changed" if found.settings is not None else "its settings are not on record"
     for parent in stage.parents:
         made = last.get(parent)
-        if made is None or found.tags.get(f"{INPUT_VERSION}{parent.to_user_string()}") != made.tags.get(DATA_VERSION):
+        if made is None or found.inputs[parent] != made.version:
             return f"{parent.to_user_string()} changed"
     if broken := sorted(name for name in stage.checks if not found.checks.get(name, False)):
         return f"its check {broken[0]} has not passed"

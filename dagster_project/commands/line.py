@@ -21,6 +21,7 @@ from dagster_project.commands.current import (
 from dagster_project.commands.inventory import Inventory
 from dagster_project.commands.progress import Listener, Screen, heard_by, is_stop, raised_by_stage
 from dagster_project.jobs import factory
+from dagster_project.leaves import tags_over_leaves
 from dagster_project.registration import register_run
 from resources.lake import Lake
 from resources.registry import Registry
@@ -124,9 +125,17 @@ class Line:
             asset_selection=list(now),
             instance=self.instance,
             raise_on_error=False,
-            tags={TAG: "true", "loopwright/profile": profiles.active().name},
+            tags={TAG: "true", "loopwright/profile": profiles.active().name, **self._leaves(now)},
             run_config=run_config_of({table: own for table, own in self.settings.items() if table in tables}),
         )
+
+    def _leaves(self, now: Sequence[dg.AssetKey]) -> dict[str, str]:
+        """The tags of a run over every leaf of the tree, where a stage is cut by leaves."""
+        graph = self._defs.resolve_asset_graph()
+        if not any(graph.get(key).is_partitioned for key in now):
+            return {}
+        folder = str(self.settings.get(keys.table_of(keys.INTENT_TAXONOMY), {}).get("folder", ""))
+        return tags_over_leaves(self.instance, folder)
 
     def _note(self, run_id: str) -> None:
         """List what the stages of a run left in the lake."""

@@ -7,14 +7,17 @@ from typing import Annotated
 import dagster as dg
 import typer
 
-from assets.keys import BY_THE_CLOCK
+from assets.config import declared
+from assets.keys import BY_THE_CLOCK, INTENT_TAXONOMY, table_of
 from dagster_project import profiles
 from dagster_project.commands.alone import alone_in
 from dagster_project.commands.console import clear_errors, say, warn
 from dagster_project.instance import dagster_instance
+from dagster_project.leaves import tags_over_leaves
 from dagster_project.registration import register_run
 from resources.registry import Registry
 
+TREE = table_of(INTENT_TAXONOMY)
 EXAMPLES = "'pool/lexical_survivors', '+pool/lexical_survivors' (with all it is made from), 'group:queries', '*'"
 
 
@@ -85,10 +88,13 @@ def run(
 ) -> dg.ExecuteInProcessResult:
     """Make these assets in this process; a failure is in the result, not raised."""
     ops = {table.replace("/", "__"): {"config": dict(own)} for table, own in settings.items()}
+    tree = settings.get(TREE) or declared[TREE]().model_dump()
+    by_leaf = any(defs.resolve_asset_graph().get(key).is_partitioned for key in keys)
     return defs.resolve_implicit_global_asset_job_def().execute_in_process(
         asset_selection=list(keys),
         instance=instance,
         raise_on_error=False,
+        tags=tags_over_leaves(instance, str(tree.get("folder", ""))) if by_leaf else {},
         run_config={"ops": ops, "loggers": {"console": {"config": {"log_level": log_level}}}},
     )
 

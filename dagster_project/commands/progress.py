@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
+from assets.versions import WHOLE
+
 EVERY_S: Final = 30.0
 """Least seconds between two progress lines of one stage in a pipe."""
 ADVANCE: Final = re.compile(
@@ -208,7 +210,8 @@ class Listener(logging.Handler):
             self._began[stage] = time.monotonic()
             self.screen.started(stage)
         elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION:
-            rows = event.materialization.metadata.get("dagster/row_count")
+            shown = event.materialization.metadata
+            rows = shown.get(WHOLE) or shown.get("dagster/row_count")
             self._rows[stage] = int(rows.value) if isinstance(rows, dg.IntMetadataValue) and rows.value else 0
         elif kind is dg.DagsterEventType.STEP_SUCCESS:
             self._finished(stage)
