@@ -65,3 +65,15 @@ PIPELINE: Final = (
 BY_THE_CLOCK: Final = (NIGHTLY_PROBES,)
 """What a schedule makes beside the line: it hangs on the clock and on what earlier nights recorded, so that neither a
 demo nor the job `factory` makes it, and nothing on the line turns stale with it."""
+
+BY_LEAF: Final = (
+    INTENT_TAXONOMY,
+    QUERY_LABELS,
+    SEMANTIC_SURVIVORS,
+    CANDIDATE_POOL,
+    COMPILED_TASKS,
+    ADMITTED_TASKS,
+    SEED_TRAJECTORIES,
+)
+"""What is cut by leaves (`assets.partitions`), in pipeline order. A policy, its probes and the tasks chosen by them are
+one thing over all leaves."""

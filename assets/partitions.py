@@ -20,6 +20,8 @@ LEAVES: Final = dg.DynamicPartitionsDefinition(name="leaf")
 ONE_RUN: Final = dg.BackfillPolicy.single_run()
 MOST: Final = 99
 """Partitions over which Dagster still follows staleness."""
+BESIDE: Final = "loopwright/leaves"
+"""Tag of a run over some leaves that do not follow each other: those beside the one that Dagster knows of."""
 RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
@@ -50,6 +52,11 @@ def add_partitions(instance: dg.DagsterInstance, leaves: Iterable[str]) -> list[
         if key not in wanted:
             instance.delete_dynamic_partition(str(LEAVES.name), key)
     return list(instance.get_dynamic_partitions(str(LEAVES.name)))
+
+
+def over_some(partitions: Sequence[str]) -> dict[str, str]:
+    """The tags of one run over these partitions, wherever they stand in Dagster's order."""
+    return {**over(partitions[:1]), BESIDE: ",".join(partitions[1:])}
 
 
 def over(partitions: Sequence[str]) -> dict[str, str]:

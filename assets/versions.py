@@ -9,7 +9,7 @@ import dagster as dg
 import polars as pl
 
 from assets.labels.rules import IRRELEVANT
-from assets.partitions import partition_of_each
+from assets.partitions import BESIDE, partition_of_each
 from resources.lake import Lake, content_hash
 
 DATA_VERSION: Final = "dagster/data_version"
@@ -63,7 +63,9 @@ def reported_by_leaf(
     """
     partition_of = partition_of_each(lake.read("taxonomy/intent_taxonomy", columns=["leaf"])["leaf"])
     found, was = _leaf_versions(rows, leaf, partition_of), _versions_before(context)
-    reported = sorted({*context.partition_keys, *(key for key in found if found[key].version != was.get(key))})
+    beside = [key for key in context.run.tags.get(BESIDE, "").split(",") if key]
+    changed = [key for key in found if found[key].version != was.get(key)]
+    reported = sorted({*context.partition_keys, *beside, *changed})
     inputs = _Inputs(context)
     yield dg.MaterializeResult()
     whole = result.data_version.value if result.data_version is not None else ""

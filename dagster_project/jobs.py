@@ -1,10 +1,17 @@
 """Named selections of the graph. Their sizes come from the profile, which is already every stage's default."""
 
-from typing import Final
+from typing import Any, Final
 
 import dagster as dg
 
 from assets import keys
+from assets.taxonomy.bill import bill
+from assets.taxonomy.outline import outline
+from assets.taxonomy.stale import stale_in
+from dagster_project.tree_changes import leaves_of, planned, rates_in, wait_for_approval
+from dagster_project.trees import configured_folder, tree_named
+from resources.lake import Lake
+from resources.registry import Registry
 
 factory: Final = dg.define_asset_job(
     "factory",
@@ -17,4 +24,40 @@ reprobe_frontier: Final = dg.define_asset_job(
     executor_def=dg.in_process_executor,  # one process per night: when it is killed, nothing of it stays behind
     description="Measure again what the newest policy solves sometimes; attempts already recorded are not repeated.",
 )
-JOBS: Final = [factory, reprobe_frontier]
+rebuild_leaves: Final = dg.define_asset_job(
+    "rebuild_leaves",
+    selection=dg.AssetSelection.assets(*keys.BY_LEAF, keys.IRRELEVANCE_SET, keys.DROPPED),
+    description="Make the leaves anew that a change of the tree touches, up to the trajectories that policies learn.",
+)
+
+
+@dg.op
+def show_plan(context: dg.OpExecutionContext, lake: Lake, registry: Registry) -> None:
+    """Work out what the change of the tree does and costs, and show it on the taxonomy's page."""
+    labels, plan = planned(lake)
+    tree = tree_named(lake, str(configured_folder()))
+    leaves, rates = leaves_of(plan, tree), rates_in(lake)
+    price, follows = bill(plan.calls, rates), stale_in(lake, registry, plan)
+    wait_for_approval(lake, plan, leaves)
+    told = outline(plan, price, bill(len(labels), rates), follows)
+    context.log.info("the tree changed; nothing is run before the plan is approved:\n%s", told)
+    shown: dict[str, Any] = {
+        "plan": dg.MetadataValue.md(f"```\n{told}\n```"),
+        "approve": "loopwright taxonomy apply --approve-only",
+        "leaves": dg.MetadataValue.json(leaves),
+        "calls": price.calls,
+        "seconds": price.seconds,
+        "usd": price.usd,
+        **{f"stale_{name.replace(' ', '_')}": count for name, count in follows.counts().items()},
+    }
+    context.add_output_metadata(shown)
+    context.log_event(dg.AssetObservation(keys.INTENT_TAXONOMY, metadata=shown))
+
+
+@dg.job(executor_def=dg.in_process_executor)
+def plan_tree_change() -> None:
+    """Say what a change of the tree would do and cost; nothing is changed."""
+    show_plan()
+
+
+JOBS: Final[list[Any]] = [factory, reprobe_frontier, rebuild_leaves, plan_tree_change]

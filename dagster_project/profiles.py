@@ -1,7 +1,8 @@
 """Profiles: whether the same graph runs on a laptop in seconds or on GPUs for days.
 
-The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano),
-`LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`) and `LOOPWRIGHT_REGISTRY_URL` (another database).
+The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano, or the path
+of one's own), `LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`) and `LOOPWRIGHT_REGISTRY_URL` (another
+database).
 """
 
 import os
@@ -108,6 +109,8 @@ class Profile(_Section):
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
     nightly: NightSettings = NightSettings()
     """When the frontier is probed again."""
+    apply_tree_changes: bool = False
+    """Whether a changed tree is carried out without being asked, once its plan was shown."""
     stages: Mapping[str, Mapping[str, Any]] = {}
     """Settings of stages (`[queries.raw_queries]` in the file), by table name; the rest keeps its nano defaults."""
 
@@ -127,16 +130,20 @@ def names() -> list[str]:
 def load(name: str) -> Profile:
     """Read and check one profile.
 
+    Args:
+        name: of a file under `profiles/`, or the path of a file of one's own (`own.toml`).
+
     Raises:
         ProfileError: no such profile, a torn file, an unknown section or setting, a value out of range.
     """
-    if name not in names():
+    path = Path(name).expanduser() if name.endswith(".toml") else PROFILES / f"{name}.toml"
+    if not path.is_file() or (path.parent == PROFILES and name not in names()):
         raise ProfileError(
-            f"LOOPWRIGHT_PROFILE={name!r} is not a profile; allowed: {', '.join(names())} (files in {PROFILES})"
+            f"LOOPWRIGHT_PROFILE={name!r} is not a profile; allowed: {', '.join(names())} (files in {PROFILES}), or "
+            "the path of a .toml file of your own"
         )
-    path = PROFILES / f"{name}.toml"
     try:
-        return parse(path.read_text(encoding="utf-8"), name=name)
+        return parse(path.read_text(encoding="utf-8"), name=path.stem)
     except tomllib.TOMLDecodeError as error:
         raise ProfileError(f"{path}: not valid TOML: {error}") from error
 

@@ -1,12 +1,23 @@
-"""What happens after a run: its artefacts go into the registry, whether it ended well or not."""
+"""What follows from a run or from a change: artefacts go into the registry; a changed tree shows its plan and waits."""
 
+import warnings
 from typing import Final
 
 import dagster as dg
 
+from assets.partitions import BESIDE, LEAVES, partition_of_each
+from assets.taxonomy.approval import approved
+from assets.taxonomy.stored import version_of
+from dagster_project import profiles
+from dagster_project.jobs import plan_tree_change, rebuild_leaves
 from dagster_project.registration import register_run
+from dagster_project.tree_changes import LABELS, in_force, waiting
+from dagster_project.trees import configured_folder, tree_named
+from resources.lake import Lake
 from resources.registry import Registry
 
+warnings.filterwarnings("ignore", "Parameter `owners`", dg.BetaWarning)  # which the decorator itself passes on
+Requests = list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]
 ENDED: Final = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
 
 
@@ -26,4 +37,59 @@ def _registers(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
     return register
 
 
-SENSORS: Final = [_registers(status) for status in ENDED]
+@dg.sensor(
+    jobs=[plan_tree_change, rebuild_leaves],
+    minimum_interval_seconds=15,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+)
+def tree_change(context: dg.SensorEvaluationContext, lake: Lake) -> dg.SensorResult:
+    """Keep the partitions those of the tree; show what a change would do, and do it when it is approved.
+
+    Approved is a plan by `loopwright taxonomy apply --approve-only`, or beforehand by the profile
+    (`apply_tree_changes = true`).
+    """
+    tree = tree_named(lake, str(configured_folder()))
+    partitions = sorted(set(partition_of_each(leaf.id for leaf in tree.leaves).values()))
+    known = context.instance.get_dynamic_partitions(str(LEAVES.name))
+    requests: Requests = []
+    if new := [key for key in partitions if key not in known]:
+        requests.append(LEAVES.build_add_request(new))
+    if not lake.exists(LABELS):
+        return _waits("nothing is labelled yet", requests)
+    before, after = (
+        version_of(in_force(lake, lake.scan(LABELS).select("annotator").head(1).collect())),
+        version_of(tree),
+    )
+    if before == after:
+        if gone := [key for key in known if key not in partitions]:
+            requests.append(LEAVES.build_delete_request(gone))
+        return _waits("the labels are of this tree", requests)
+    plan = waiting(lake)
+    if plan is None or (plan["before"], plan["after"]) != (before, after):
+        shows = dg.RunRequest(run_key=f"plan {before} {after} {_labels(lake)}", job_name=plan_tree_change.name)
+        return dg.SensorResult([shows], dynamic_partitions_requests=requests)
+    given = approved(lake)
+    if not profiles.active().apply_tree_changes and (given is None or given.plan != plan["plan"]):
+        return _waits(f"plan {plan['plan']} waits for `loopwright taxonomy apply`", requests)
+    if requests:
+        return _waits("the leaves are made known first", requests)
+    first, *others = plan["leaves"]
+    does = dg.RunRequest(
+        run_key=f"rebuild {plan['plan']}",
+        job_name=rebuild_leaves.name,
+        partition_key=first,
+        tags={BESIDE: ",".join(others)},
+    )
+    return dg.SensorResult([does])
+
+
+def _labels(lake: Lake) -> float:
+    """When the labels were written: a plan is for these."""
+    return lake.path(LABELS).stat().st_mtime
+
+
+def _waits(why: str, requests: Requests) -> dg.SensorResult:
+    return dg.SensorResult(skip_reason=dg.SkipReason(why), dynamic_partitions_requests=requests)
+
+
+SENSORS: Final = [*(_registers(status) for status in ENDED), tree_change]

@@ -29,12 +29,19 @@ def materialize(
     make(selection, debug=debug)
 
 
-def make(selection: str, *, settings: Mapping[str, Mapping[str, object]] | None = None, debug: bool = False) -> None:
+def make(
+    selection: str,
+    *,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
+    leaves: Sequence[str] = (),
+    debug: bool = False,
+) -> None:
     """Make the selected assets and say what was made.
 
     Args:
         selection: in Dagster's syntax.
         settings: of stages, by table name, over those of the profile.
+        leaves: partitions of what is cut by leaves; what changes beside them is reported too. None: all.
         debug: show Dagster's log and tracebacks.
 
     Raises:
@@ -48,7 +55,7 @@ def make(selection: str, *, settings: Mapping[str, Mapping[str, object]] | None 
     say(f"profile {profile.name}: {', '.join(key.to_user_string() for key in keys)}")
     with clear_errors(), alone_in(profiles.home()), dagster_instance() as instance:
         level = "DEBUG" if debug else "CRITICAL"
-        result = run(defs, keys, instance, log_level=level, settings=settings or {})
+        result = run(defs, keys, instance, log_level=level, settings=settings or {}, leaves=leaves)
         made = register_run(instance, result.run_id, Registry(url=profiles.registry_url()))
     for artefact in made:
         say(f"made {artefact.key}, version {artefact.data_version}")
@@ -85,6 +92,7 @@ def run(
     *,
     log_level: str = "INFO",
     settings: Mapping[str, Mapping[str, object]] = {},
+    leaves: Sequence[str] = (),
 ) -> dg.ExecuteInProcessResult:
     """Make these assets in this process; a failure is in the result, not raised."""
     ops = {table.replace("/", "__"): {"config": dict(own)} for table, own in settings.items()}
@@ -94,7 +102,7 @@ def run(
         asset_selection=list(keys),
         instance=instance,
         raise_on_error=False,
-        tags=tags_over_leaves(instance, str(tree.get("folder", ""))) if by_leaf else {},
+        tags=tags_over_leaves(instance, str(tree.get("folder", "")), leaves) if by_leaf else {},
         run_config={"ops": ops, "loggers": {"console": {"config": {"log_level": log_level}}}},
     )
 

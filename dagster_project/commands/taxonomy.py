@@ -2,31 +2,27 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-import polars as pl
 import typer
 
 from assets.labels.book import LabelBook, kinds
 from assets.taxonomy.approval import approve
-from assets.taxonomy.bill import RATES, Rates, bill, rates_of
+from assets.taxonomy.bill import bill
 from assets.taxonomy.changes import Diff
-from assets.taxonomy.diff import diff
-from assets.taxonomy.migration import draft, entries_for, next_file, read_migrations
+from assets.taxonomy.migration import draft, next_file
 from assets.taxonomy.outline import as_json, outline
-from assets.taxonomy.plan import Plan, make_plan, plan_back
 from assets.taxonomy.stale import stale_in
-from assets.taxonomy.stored import TREES, taxonomy_of, version_of
-from assets.taxonomy.tree import Taxonomy
+from assets.taxonomy.stored import version_of
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
 from dagster_project.commands.materialize import make
-from dagster_project.commands.trees import configured_bound, configured_folder, migrations_of, tree_named
+from dagster_project.tree_changes import between, leaves_of, planned, rates_in
+from dagster_project.trees import configured_folder, migrations_of, tree_named
 from resources.lake import Lake
 from resources.registry import Registry
 
 app = typer.Typer(help="Change the tree: what it does, what it costs, and doing it.", no_args_is_help=True)
-LABELS = "labels/query_labels"
 SELECTION = 'key:"taxonomy/intent_taxonomy" or key:"labels/query_labels" or key:"labels/irrelevance_set"'
 TREE = "A folder, a git revision of one (REV:path), or a version of the book"
 Before = Annotated[str, typer.Argument(help=f"{TREE}; empty: the tree that the labels are of.")]
@@ -42,7 +38,7 @@ def show_diff(
     """Say what happened between two trees; what ids and meanings cannot tell is proposed."""
     with clear_errors():
         lake = _lake()
-        found = _between(tree_named(lake, before), tree_named(lake, after), after)
+        found = between(tree_named(lake, before), tree_named(lake, after), after)
         for change in found.changes:
             say(f"{change}{f'  [{change.note}]' if change.note else ''}")
         if not found.changes:
@@ -62,8 +58,8 @@ def show_plan(
     """Say what must be labelled again, which leaves change, what becomes stale, and what it costs; nothing is run."""
     with clear_errors():
         lake = _lake()
-        labels, plan = _plan(lake, before, after)
-        rates = _rates(lake)
+        labels, plan = planned(lake, before, after)
+        rates = rates_in(lake)
         price, follows = bill(plan.calls, rates), stale_in(lake, Registry(url=profiles.registry_url()), plan)
         if as_data:
             say(json.dumps(as_json(plan, rates, price, follows), ensure_ascii=False, indent=1))
@@ -81,12 +77,13 @@ def apply(
     """Approve the plan from the labels' tree to the folder's, and label by it here and now."""
     with clear_errors():
         lake = _lake()
-        _, plan = _plan(lake, "", after)
+        _, plan = planned(lake, "", after)
+        tree = tree_named(lake, after or str(configured_folder()))
         given = approve(lake, plan)
         say(f"plan {given.plan} approved: {given.calls:,} calls, from tree {given.before} to {given.after}")
     if not approve_only:
         folder = {"folder": str(Path(after).expanduser().absolute())} if after else {}
-        make(SELECTION, settings={"taxonomy/intent_taxonomy": folder})
+        make(SELECTION, settings={"taxonomy/intent_taxonomy": folder}, leaves=leaves_of(plan, tree))
 
 
 @app.command("versions")
@@ -128,46 +125,8 @@ def _taxonomy() -> None:
     """Change the tree: what it does, what it costs, and doing it."""
 
 
-class _Planned(NamedTuple):
-    labels: pl.DataFrame
-    plan: Plan
-
-
 def _lake() -> Lake:
     return Lake(root=str(profiles.home() / "lake"))
-
-
-def _between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
-    migrations = read_migrations(migrations_of(after))
-    return diff(old, new, entries_for(migrations, version_of(old), version_of(new)))
-
-
-def _plan(lake: Lake, before: str, after: str) -> _Planned:
-    labels = lake.read(LABELS)
-    old = tree_named(lake, before) if before else _in_force(lake, labels)
-    found = _between(old, tree_named(lake, after or str(configured_folder())), after)
-    book, version = _book_of(lake, labels), version_of(found.after)
-    if book.has(version) and version != version_of(old):
-        return _Planned(labels, plan_back(found, labels, book.read(version).select(labels.columns)))
-    aliases = book.aliases(version_of(old))
-    return _Planned(labels, make_plan(found, labels, near_below=configured_bound(), aliases=aliases))
-
-
-def _book_of(lake: Lake, labels: pl.DataFrame) -> LabelBook:
-    """The book of the annotator of the current labels."""
-    return LabelBook(lake, str(labels["annotator"].first()) if len(labels) else "nobody")
-
-
-def _in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
-    """The tree that the current labels are of."""
-    known = _book_of(lake, labels).versions()
-    return taxonomy_of(lake.read(TREES, known[-1]) if known else lake.read("taxonomy/intent_taxonomy"))
-
-
-def _rates(lake: Lake) -> Rates:
-    """As measured by the last run of the annotator of the labels; the embedded annotator's defaults before any."""
-    kind = _book_of(lake, lake.read(LABELS, columns=["annotator"])).annotator
-    return rates_of(lake.read(RATES, kind)) if lake.exists(RATES, kind) else Rates()
 
 
 def _write(found: Diff, after: str) -> None:

@@ -116,11 +116,10 @@ def irrelevance(lake: Any, corpora: Path) -> dict[str, float]:
 
 def run(home: Path, log: Path, until: str | None) -> Any:
     """Materialize the factory on the log; returns its lake."""
-    import dagster as dg
-
     from assets import keys
     from dagster_project import profiles
     from dagster_project.definitions import defs
+    from dagster_project.leaves import materialize_leaves
     from resources.endpoints import ChatEndpoint
     from resources.lake import Lake
     from resources.registry import Registry
@@ -136,7 +135,7 @@ def run(home: Path, log: Path, until: str | None) -> Any:
         config = {"ops": {table.replace("/", "__"): {"config": settings[table]}}} if table in settings else {}
         started = time.monotonic()
         wanted = [a for a in defs.assets or [] if key in a.keys]  # type: ignore[union-attr]
-        dg.materialize(wanted, resources=resources, run_config=config)
+        materialize_leaves(wanted, resources=resources, run_config=config)
         print(f"{table}: {time.monotonic() - started:.0f} s", flush=True)
         if table == until:
             break

@@ -33,11 +33,11 @@ class Pages(NamedTuple):
         return (self.home / "ui.log").read_text()[-2000:]
 
 
-def started(home: Path) -> Pages:
-    """Start `loopwright ui` on the micro profile; returns once the code location has loaded."""
+def started(home: Path, profile: str = "micro") -> Pages:
+    """Start `loopwright ui`; returns once the code location has loaded."""
     port = free_port()
     command = [sys.executable, "-c", "from dagster_project.commands import app; app()", "ui", "--port", str(port)]
-    environment = {**os.environ, "LOOPWRIGHT_HOME": str(home), "LOOPWRIGHT_PROFILE": "micro"}
+    environment = {**os.environ, "LOOPWRIGHT_HOME": str(home), "LOOPWRIGHT_PROFILE": profile}
     with (home / "ui.log").open("ab") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     pages = Pages(f"http://127.0.0.1:{port}", process, home)
@@ -46,9 +46,9 @@ def started(home: Path) -> Pages:
 
 
 @contextmanager
-def running_pages(home: Path) -> Iterator[Pages]:
+def running_pages(home: Path, profile: str = "micro") -> Iterator[Pages]:
     """`loopwright ui`, stopped as Ctrl-C stops it."""
-    pages = started(home)
+    pages = started(home, profile)
     try:
         yield pages
     finally:

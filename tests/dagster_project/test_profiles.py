@@ -23,7 +23,10 @@ def test_a_typo_in_the_profile_names_those_that_exist() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('descriptin = "x"', "unknown key 'descriptin'; allowed: description, nightly, teacher, trainer, benchmarks"),
+        (
+            'descriptin = "x"',
+            "unknown key 'descriptin'; allowed: apply_tree_changes, description, nightly, teacher",
+        ),
         ("", "description: Field required"),
         ('description = "x"\n[trainer]\nlauncher = "mpi"', r"launcher: Input should be .* \(got 'mpi'\)"),
         ('description = "x"\n[trainer]\nproceses = 2', r"trainer.proceses: Extra inputs are not permitted \(got 2\)"),

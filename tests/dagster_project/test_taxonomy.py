@@ -15,6 +15,8 @@ from assets.labels.assets import irrelevance_set, query_labels
 from assets.taxonomy.approval import approved
 from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
 from dagster_project.commands import app
+from dagster_project.leaves import materialize_leaves
+from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.dagster_project.test_commands import loopwright
 from tests.labels.test_table import queries
@@ -32,11 +34,11 @@ CHECKS = [value for value in vars(label_checks).values() if isinstance(value, dg
 def labelled(lake: Lake, folder: Path) -> dict[str, object]:
     """The queries labelled under the tree of a folder, checks asked; the numbers of the labels."""
     config = dg.RunConfig({"taxonomy__intent_taxonomy": IntentTaxonomyConfig(folder=str(folder))})
-    done = dg.materialize(
-        [intent_taxonomy, query_labels, irrelevance_set, *CHECKS], resources={"lake": lake}, run_config=config
-    )
+    resources = {"lake": lake, "teacher": ChatEndpoint()}
+    stages = [intent_taxonomy, query_labels, irrelevance_set, *CHECKS]
+    done = materialize_leaves(stages, str(folder), resources=resources, run_config=config)
     assert all(e.passed for e in done.get_asset_check_evaluations())
-    shown = done.asset_materializations_for_node("labels__query_labels")[0].metadata
+    shown = done.asset_materializations_for_node("labels__query_labels")[-1].metadata
     return {name: value.value for name, value in shown.items()}
 
 

@@ -16,6 +16,7 @@ from assets.pool import checks as pool_checks
 from assets.pool.story import story, told
 from assets.taxonomy.tree import load_taxonomy
 from dagster_project import profiles
+from dagster_project.leaves import materialize_leaves
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.environments.servers import served
@@ -57,7 +58,7 @@ def materialize(lake: Lake, url: str, **more: Any) -> dg.ExecuteInProcessResult:
     }
     teacher = ChatEndpoint(base_url=url, model="stand-in", first_wait_s=0.01, usd_per_million_in=1.0, **more)
     resources = {"lake": lake, "teacher": teacher}
-    return dg.materialize([*ASSETS, *CHECKS], resources=resources, run_config={"ops": config}, raise_on_error=False)
+    return materialize_leaves([*ASSETS, *CHECKS], resources=resources, run_config={"ops": config}, raise_on_error=False)
 
 
 def test_a_quarantined_query_leaves_the_pool_with_its_reason_and_every_check_holds(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_a_quarantined_query_leaves_the_pool_with_its_reason_and_every_check_hol
     assert "it could not be labelled" in told(lake, story(lake, gone["query_id"][0]))
     [labelled] = [layer for layer in layers(lake) if layer.table == "labels/query_labels"]
     assert (labelled.lost, labelled.dropped["malformed answer"]) == (0, 2)
-    metadata = result.asset_materializations_for_node("labels__query_labels")[0].metadata
+    metadata = result.asset_materializations_for_node("labels__query_labels")[-1].metadata
     assert (metadata["quarantined"].value, metadata["teacher_calls"].value) == (2, calls)
     assert 0 < float(str(metadata["teacher_usd"].value)) < 0.1
 

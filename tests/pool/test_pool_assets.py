@@ -17,6 +17,7 @@ from assets.pool import checks as pool_checks
 from assets.pool.preview import DROPPED, preview
 from assets.pool.story import find, story, told
 from assets.taxonomy.tree import load_taxonomy
+from dagster_project.leaves import materialize_leaves
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.pool.builders import queries
@@ -61,7 +62,7 @@ def filled(root: Path) -> Lake:
 
 def materialize(lake: Lake) -> dg.ExecuteInProcessResult:
     run_config = {"ops": {"pool__candidate_pool": {"config": {"size": 6}}}}
-    return dg.materialize(
+    return materialize_leaves(
         [*ASSETS, *CHECKS], resources={"lake": lake, "teacher": ChatEndpoint()}, run_config=run_config
     )
 
@@ -134,7 +135,7 @@ def test_both_layers_store_pairs_and_the_catalogue_counts_them(factory: Factory)
         (pool.lexical_survivors, "pool/lexical_pairs"),
         (pool.semantic_survivors, "pool/semantic_pairs"),
     ):
-        [event] = factory.result.asset_materializations_for_node(asset.node_def.name)
+        *_, event = factory.result.asset_materializations_for_node(asset.node_def.name)
         assert event.metadata["pairs_stored"].value == len(lake.read(table)) > 0
     assert [found.layer for found in preview(lake, lexical=0.9, semantic=0.9)] == ["lexical", "semantic"]
 
@@ -188,7 +189,7 @@ def test_materializing_again_from_shuffled_rows_gives_the_same_versions(lake: La
 
 def test_every_asset_reports_counts_a_sample_and_a_figure(factory: Factory) -> None:
     for asset in ASSETS:
-        [event] = factory.result.asset_materializations_for_node(asset.node_def.name)
+        *_, event = factory.result.asset_materializations_for_node(asset.node_def.name)
         assert event.metadata["dagster/row_count"].value is not None
         assert "sample" in event.metadata
         images = [v for v in event.metadata.values() if isinstance(v.value, str) and v.value.startswith("![figure]")]
@@ -203,29 +204,29 @@ def test_with_the_planted_truth_the_labels_report_their_accuracy(lake: Lake) -> 
         {"raw_id": ids[:4], "leaf": [weather] * 4, "secondary": [None] * 4}, schema_overrides={"secondary": pl.String}
     )
     lake.write("queries/planted_truth", truth)
-    result = dg.materialize([labels.query_labels], resources={"lake": lake, "teacher": ChatEndpoint()})
-    [event] = result.asset_materializations_for_node(labels.query_labels.node_def.name)
+    result = materialize_leaves([labels.query_labels], resources={"lake": lake, "teacher": ChatEndpoint()})
+    *_, event = result.asset_materializations_for_node(labels.query_labels.node_def.name)
     assert event.metadata["truth_accuracy"].value == 1.0
 
 
 def test_the_numbers_say_what_was_read_and_decided_and_which_epoch_it_is(factory: Factory, lake: Lake) -> None:
-    [first] = factory.result.asset_materializations_for_node(pool.semantic_survivors.node_def.name)
+    *_, first = factory.result.asset_materializations_for_node(pool.semantic_survivors.node_def.name)
     rows = first.metadata["rows_in"].value
     assert [first.metadata[name].value for name in ("read_before", "read_now", "decided_now")] == [0, rows, rows]
-    [picked] = factory.result.asset_materializations_for_node(pool.candidate_pool.node_def.name)
+    *_, picked = factory.result.asset_materializations_for_node(pool.candidate_pool.node_def.name)
     assert [picked.metadata[name].value for name in ("epoch", "epoch_rows", "epoch_should_end")] == [1, 6, "no"]
     again = materialize(lake)
-    [second] = again.asset_materializations_for_node(pool.semantic_survivors.node_def.name)
+    *_, second = again.asset_materializations_for_node(pool.semantic_survivors.node_def.name)
     assert [second.metadata[name].value for name in ("read_now", "decided_now", "decided_before")] == [0, 0, rows]
     config = {"ops": {"pool__candidate_pool": {"config": {"size": 6, "epoch": "new"}}}}
-    renewed = dg.materialize([pool.candidate_pool], resources={"lake": lake}, run_config=config)
-    [picked] = renewed.asset_materializations_for_node(pool.candidate_pool.node_def.name)
+    renewed = materialize_leaves([pool.candidate_pool], resources={"lake": lake}, run_config=config)
+    *_, picked = renewed.asset_materializations_for_node(pool.candidate_pool.node_def.name)
     assert picked.metadata["epoch"].value == 2
 
 
 def test_a_fixed_radius_takes_the_place_of_the_size(lake: Lake) -> None:
     config = {"ops": {"pool__candidate_pool": {"config": {"size": 0, "radius": 0.2}}}}
-    dg.materialize([pool.candidate_pool], resources={"lake": lake}, run_config=config)
+    materialize_leaves([pool.candidate_pool], resources={"lake": lake}, run_config=config)
     assert len(lake.read("pool/candidate_pool")) > 6
 
 

@@ -8,6 +8,7 @@ import pytest
 from assets.taxonomy import checks
 from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
 from assets.taxonomy.schema import TaxonomyError
+from dagster_project.leaves import materialize_leaves
 from resources.lake import Lake
 
 CHECKS = [value for value in vars(checks).values() if isinstance(value, dg.AssetChecksDefinition)]
@@ -15,14 +16,14 @@ CHECKS = [value for value in vars(checks).values() if isinstance(value, dg.Asset
 
 def run(lake: Lake, folder: str = "") -> dg.ExecuteInProcessResult:
     config = dg.RunConfig({"taxonomy__intent_taxonomy": IntentTaxonomyConfig(folder=folder)})
-    return dg.materialize([intent_taxonomy, *CHECKS], resources={"lake": lake}, run_config=config)
+    return materialize_leaves([intent_taxonomy, *CHECKS], resources={"lake": lake}, run_config=config)
 
 
 def test_the_default_tree_is_stored_and_passes_its_checks(tmp_path: Path) -> None:
     lake = Lake(root=str(tmp_path / "lake"))
     result = run(lake)
     assert [e.passed for e in result.get_asset_check_evaluations()] == [True, True]
-    numbers = result.asset_materializations_for_node("taxonomy__intent_taxonomy")[0].metadata
+    numbers = result.asset_materializations_for_node("taxonomy__intent_taxonomy")[-1].metadata
     assert [numbers[name].value for name in ("level_1", "level_2", "leaves", "others")] == [5, 16, 30, 12]
     assert len(lake.read("taxonomy/intent_taxonomy")) == 42
 
