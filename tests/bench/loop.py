@@ -29,7 +29,7 @@ from training.runs import RolloutPlan, RolloutRun
 COMMAND = "make bench-loop"
 ARM_RATE, ARM_DECAY = 1e-3, 0.9
 """Learning rate and decay of the arm: what served the second SFT best on development tasks (decision 16)."""
-BASE = ("tasks/admitted_tasks",)
+BASE = ("taxonomy/intent_taxonomy", "tasks/admitted_tasks")
 LINE = (
     "trajectories/seed_trajectories", "sft/seed_policy", "frontier/seed_probes", "frontier/regions",
     "trajectories/adaptive_trajectories", "sft/boundary_policy", "frontier/boundary_probes", "policy/rl_policy",

@@ -140,7 +140,7 @@ STAGE = Stage(keys.LEXICAL_SURVIVORS, "1", (), frozenset())
 def reason(tmp_path: Path, settings: dict[str, object], recorded: dict[str, object] | None) -> str | None:
     lake = Lake(root=str(tmp_path))
     lake.write("pool/lexical_survivors", pl.DataFrame({"n": [1]}))
-    last = {STAGE.key: Last("run", {"dagster/code_version": "1"}, recorded, {})}
+    last = {STAGE.key: Last("run", "v", "1", {}, recorded, {})}
     return reason_to_make(STAGE, last, {"pool/lexical_survivors": settings}, lake)
 
 
