@@ -58,6 +58,9 @@ def reported_by_leaf(
         rows: what a leaf's version is over; null leaves are those that no tool is for.
         leaf: column with each row's leaf.
 
+    Raises:
+        ValueError: a row is of a leaf that the tree in the lake does not have.
+
     Yields:
         What Dagster wants to have; its automatic events are followed by ours, and the last event counts.
     """
@@ -90,7 +93,16 @@ class _LeafVersion(NamedTuple):
 
 
 def _leaf_versions(rows: pl.DataFrame, leaf: str, partition_of: Mapping[str, str]) -> dict[str, _LeafVersion]:
-    """Rows and version of every partition of the tree, the empty ones among them."""
+    """Rows and version of every partition of the tree, the empty ones among them.
+
+    Raises:
+        ValueError: a row is of a leaf that the tree does not have.
+    """
+    if strange := sorted({*rows[leaf].drop_nulls().unique()} - set(partition_of)):
+        raise ValueError(
+            f"{len(strange)} leaves of these rows are not in the tree of the lake, for example {strange[0]!r}: it "
+            "changed since they were labelled; materialize labels/query_labels, and what lies between, first"
+        )
     named = pl.col(leaf).fill_null(IRRELEVANT).replace_strict(partition_of, return_dtype=pl.String)
     parts = rows.with_columns(named.alias("_partition")).partition_by("_partition", as_dict=True, include_key=False)
     return {
