@@ -96,7 +96,7 @@ def test_a_leaf_has_the_same_version_for_any_order_of_the_rows_and_whatever_the_
 
 def test_rows_of_a_leaf_that_the_tree_lost_are_an_error_that_says_what_to_make_first(made_toy: Toy) -> None:
     rows = ROWS.with_columns(of=pl.lit("a.gone"))
-    with pytest.raises(ValueError, match="for example 'a.gone': it changed since they were labelled"):
+    with pytest.raises(ValueError, match=r"for example 'a\.gone': it changed since they were labelled"):
         made_toy.made(rows, over(made_toy.partitions))
 
 
