@@ -12,7 +12,7 @@ from typing import Final
 import dagster as dg
 
 from assets.partitions import MOST
-from assets.versions import is_whole, version_in
+from assets.versions import WHOLE, is_whole, version_in
 from resources.registry import Artefact, Registry
 
 INPUT_POINTER: Final = "dagster/input_event_pointer/"
@@ -21,8 +21,25 @@ INPUT_VERSION: Final = "dagster/input_data_version/"
 
 def register_run(instance: dg.DagsterInstance, run_id: str, registry: Registry) -> list[Artefact]:
     """Record every artefact of a run, in the order made; also of a run that failed half way."""
-    records = instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION).records
-    return [_register(instance, record, registry) for record in records if _tells_of_a_table(record)]
+    events = instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+    return [_register(instance, record, registry) for event in events for record in _whole_records(instance, event)]
+
+
+def _whole_records(instance: dg.DagsterInstance, event: dg.EventLogEntry) -> Iterator[dg.EventLogRecord]:
+    """The record of an event that tells of a whole table, with its place among those of all runs.
+
+    The records of one run do not have that: Dagster's SQLite storage keeps a file per run, with places of its own.
+    """
+    made = event.asset_materialization
+    if made is None or not is_whole(made):
+        return
+    moment = dg.AssetRecordsFilter(
+        asset_key=made.asset_key, after_timestamp=event.timestamp - 1, before_timestamp=event.timestamp + 1
+    )
+    records = instance.fetch_materializations(moment, limit=10 * MOST).records
+    yield from (
+        r for r in records if r.run_id == event.run_id and r.timestamp == event.timestamp and _tells_of_a_table(r)
+    )
 
 
 def _tells_of_a_table(record: dg.EventLogRecord) -> bool:
@@ -74,6 +91,8 @@ def _artefact(record: dg.EventLogRecord) -> Artefact:
         for name, value in shown.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     }
+    if WHOLE in numbers:  # a leaf's own count stands where the table's is meant
+        numbers["dagster/row_count"] = numbers.pop(WHOLE)
     return Artefact(made.asset_key.to_user_string(), version_in(made), _kind(path), path, record.run_id, numbers)
 
 

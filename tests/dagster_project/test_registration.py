@@ -7,6 +7,8 @@ import polars as pl
 import pytest
 
 from assets.metadata import materialized
+from assets.partitions import LEAVES, ONE_RUN, add_partitions, over
+from assets.versions import reported_by_leaf
 from dagster_project.registration import register_run
 from resources.lake import Lake
 from resources.registry import Registry
@@ -64,3 +66,35 @@ def test_a_run_that_failed_registers_what_it_finished(tmp_path: Path, registry: 
         run = dg.materialize([raw, broken], resources={"lake": lake}, instance=instance, raise_on_error=False)
         assert not run.success
         assert [artefact.key for artefact in register_run(instance, run.run_id, registry)] == ["queries/raw_queries"]
+
+
+def test_a_table_that_is_cut_by_leaves_is_one_artefact_made_from_the_whole_of_another(tmp_path: Path) -> None:
+    lake, rows = Lake(root=str(tmp_path / "lake")), pl.DataFrame({"id": [1, 2, 3], "of": ["a.x", "b", "b"]})
+    lake.write("taxonomy/intent_taxonomy", pl.DataFrame({"leaf": ["a.x", "b"]}))
+    cut = {"partitions_def": LEAVES, "backfill_policy": ONE_RUN, "code_version": "1"}
+
+    def toy(name: str, above: list[dg.AssetKey]) -> dg.AssetsDefinition:
+        @dg.asset(key=["labels", name], deps=above, **cut)  # type: ignore[arg-type]
+        def made(context: dg.AssetExecutionContext, lake: Lake) -> object:
+            """Three rows of two leaves."""
+            yield from reported_by_leaf(context, lake, materialized(lake, f"labels/{name}", rows), rows, "of")
+
+        return made
+
+    upper = toy("upper", [])
+    lower = toy("lower", [upper.key])
+    registry = Registry(url=f"sqlite:///{tmp_path / 'registry.db'}")
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        tags = over(add_partitions(instance, ["a.x", "b"]))
+        for asset in (upper, lower):  # each in a run of its own, which Dagster's SQLite storage numbers by itself
+            run = dg.materialize(
+                [upper, lower], selection=[asset], tags=tags, instance=instance, resources={"lake": lake}
+            )
+            register_run(instance, run.run_id, registry)
+    found = registry.artefact("labels/lower")
+    assert found is not None
+    assert found.data_version == lake.version("labels/lower")
+    assert found.numbers["dagster/row_count"] == 3
+    assert [(a.key, a.data_version) for a in registry.made_from(found.key, found.data_version)] == [
+        ("labels/upper", lake.version("labels/upper"))
+    ]
