@@ -13,6 +13,7 @@ from assets.partitions import BESIDE, partition_of_each
 from resources.lake import Lake, content_hash
 
 DATA_VERSION: Final = "dagster/data_version"
+CODE_VERSION, INPUT_VERSION = "dagster/code_version", "dagster/input_data_version/"
 TABLE_VERSION, WHOLE = "table_version", "table_rows"
 """On every leaf's materialization: the version of the table it is in. On the last one of a run: the table's rows."""
 
@@ -47,9 +48,9 @@ def reported_by_leaf(
 ) -> Iterator[dg.MaterializeResult]:
     """Report a table of which each row belongs to a leaf: one materialization per leaf, with a version of its own.
 
-    Reported are the leaves that the run was asked for, and those whose rows changed in consequence. So a run over one
-    leaf says what else it did, and a leaf whose rows are the same stays fresh. The last of them carries what is to be
-    shown of the whole table.
+    Reported are the leaves that the run was asked for, those whose rows changed in consequence, and those that were
+    stale: the whole table was made from what is there now. So a run over one leaf says what else it did, and no leaf is
+    stale after it. The last of them carries what is to be shown of the whole table.
 
     Args:
         context: of the run.
@@ -65,11 +66,11 @@ def reported_by_leaf(
         What Dagster wants to have; its automatic events are followed by ours, and the last event counts.
     """
     partition_of = partition_of_each(lake.read("taxonomy/intent_taxonomy", columns=["leaf"])["leaf"])
-    found, was = _leaf_versions(rows, leaf, partition_of), _versions_before(context)
+    found, was, inputs = _leaf_versions(rows, leaf, partition_of), _tags_before(context), _Inputs(context)
     beside = [key for key in context.run.tags.get(BESIDE, "").split(",") if key]
-    changed = [key for key in found if found[key].version != was.get(key)]
-    reported = sorted({*context.partition_keys, *beside, *changed})
-    inputs = _Inputs(context)
+    changed = [key for key in found if found[key].version != was.get(key, {}).get(DATA_VERSION)]
+    stale = [key for key in was if key in found and inputs.differ(key, was[key])]
+    reported = sorted({*context.partition_keys, *beside, *changed, *stale})
     yield dg.MaterializeResult()
     whole = result.data_version.value if result.data_version is not None else ""
     for key in reported:
@@ -112,10 +113,10 @@ def _leaf_versions(rows: pl.DataFrame, leaf: str, partition_of: Mapping[str, str
     }
 
 
-def _versions_before(context: dg.AssetExecutionContext) -> dict[str, str]:
-    """The version of each leaf as it was last reported."""
+def _tags_before(context: dg.AssetExecutionContext) -> dict[str, Mapping[str, str]]:
+    """What was noted of each leaf when it was last reported: its version, and those of what it was made from."""
     return {
-        key: (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
+        key: record.asset_materialization.tags or {}
         for key, record in _latest_by_partition(context.instance, context.asset_key).items()
         if record.asset_materialization is not None
     }
@@ -146,12 +147,17 @@ class _Inputs:
 
     def tags(self, partition: str) -> dict[str, str]:
         """As Dagster itself writes them, so that it can tell whether the leaf is stale."""
-        tags = {f"{DATA_VERSION}_is_user_provided": "true", "dagster/code_version": self.code_version}
+        tags = {f"{DATA_VERSION}_is_user_provided": "true", CODE_VERSION: self.code_version}
         for key, leaves in self.by_leaf.items():
             record = leaves.get(partition) or next(iter(self.whole.get(key, [])), None)
             if record is None or record.asset_materialization is None:
                 continue
             name = key.to_user_string()
-            tags[f"dagster/input_data_version/{name}"] = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
+            tags[f"{INPUT_VERSION}{name}"] = (record.asset_materialization.tags or {}).get(DATA_VERSION, "")
             tags[f"dagster/input_event_pointer/{name}"] = str(record.storage_id)
         return tags
+
+    def differ(self, partition: str, before: Mapping[str, str]) -> bool:
+        """Whether a leaf is made from other rows or by other code now than what was noted before."""
+        now = self.tags(partition)
+        return any(before.get(tag) != now[tag] for tag in now if tag.startswith((INPUT_VERSION, CODE_VERSION)))
