@@ -139,9 +139,7 @@ def test_proposals_carry_the_teacher_s_names(typed: Typed, tmp_path: Path) -> No
     assert "teacher: 2 questions" in done.stdout
 
 
-def test_a_tree_is_refined_by_the_teacher_s_labels_and_what_is_new_in_it_is_named(
-    typed: Typed, tmp_path: Path
-) -> None:
+def test_a_tree_is_refined_by_the_teacher_s_labels_and_what_is_new_in_it_is_named(typed: Typed, tmp_path: Path) -> None:
     typed("induce", str(tmp_path / "draft"), "--most", "2")
     before = names_in(tmp_path / "draft")
     tagged = tmp_path / "tagged.csv"
