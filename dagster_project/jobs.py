@@ -36,10 +36,10 @@ def show_plan(context: dg.OpExecutionContext, lake: Lake, registry: Registry) ->
     """Work out what the change of the tree does and costs, and show it on the taxonomy's page."""
     labels, plan = planned(lake)
     tree = tree_named(lake, str(configured_folder()))
-    leaves, rates = leaves_of(plan, tree), rates_in(lake)
+    leaves, (rates, source) = leaves_of(plan, tree), rates_in(lake)
     price, follows = bill(plan.calls, rates), stale_in(lake, registry, plan)
     wait_for_approval(lake, plan, leaves)
-    told = outline(plan, price, bill(len(labels), rates), follows)
+    told = outline(plan, price, bill(len(labels), rates), follows, source)
     context.log.info("the tree changed; nothing is run before the plan is approved:\n%s", told)
     shown: dict[str, Any] = {
         "plan": dg.MetadataValue.md(f"```\n{told}\n```"),

@@ -64,6 +64,10 @@ class EndpointSettings(_Section):
     """Calls under way at once."""
     timeout_s: PositiveFloat = 60.0
     """Seconds that one attempt may take."""
+    attempts: PositiveInt = 6
+    """Attempts at one question."""
+    first_wait_s: NonNegativeFloat = 1.0
+    """Bound of the first wait before another attempt; it doubles each time."""
     temperature: float | None = 0.0
     """How answers are drawn; leave it to the server with the run's configuration (`null`)."""
     max_tokens: PositiveInt = 1024

@@ -7,14 +7,15 @@ import polars as pl
 from assets import keys
 from assets.labels.book import LabelBook
 from assets.partitions import partition_of_each
-from assets.taxonomy.bill import RATES, Rates, rates_of
+from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
 from assets.taxonomy.changes import Diff
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import entries_for, read_migrations
 from assets.taxonomy.plan import Plan, make_plan, plan_back
 from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 from assets.taxonomy.tree import Taxonomy
-from dagster_project.trees import configured_bound, configured_folder, migrations_of, tree_named
+from dagster_project import profiles
+from dagster_project.trees import configured_annotator, configured_bound, configured_folder, migrations_of, tree_named
 from resources.lake import Lake
 
 LABELS: Final = "labels/query_labels"
@@ -63,10 +64,23 @@ def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
     return taxonomy_of(lake.read(TREES, known[-1]) if known else lake.read(keys.table_of(keys.INTENT_TAXONOMY)))
 
 
-def rates_in(lake: Lake) -> Rates:
-    """As measured by the last run of the annotator of the labels; the embedded annotator's defaults before any."""
+def rates_in(lake: Lake) -> Priced:
+    """As measured by the last run of the annotator of the labels; before any, the defaults of the profile's annotator.
+
+    Labels of the embedded annotator in a profile that asks a teacher have the teacher's defaults: it is what will be
+    asked, about every query, since labels of two annotators do not mix.
+    """
     kind = _book_of(lake, lake.read(LABELS, columns=["annotator"])).annotator
-    return rates_of(lake.read(RATES, kind)) if lake.exists(RATES, kind) else Rates()
+    taught = configured_annotator() == "teacher"
+    is_other = taught != kind.startswith("teacher")
+    if lake.exists(RATES, kind) and not is_other:
+        return Priced(rates_of(lake.read(RATES, kind)), f"measured in runs of {kind}")
+    other = f"; the labels are by {kind}, so the profile's annotator labels every query anew" if is_other else ""
+    if not taught:
+        return Priced(Rates(), f"defaults of the embedded annotator: no run was measured yet{other}")
+    endpoint = profiles.active().teacher
+    prices = {name: getattr(endpoint, name) for name in ("usd_per_million_in", "usd_per_million_out")}
+    return Priced(TEACHER._replace(**prices), f"defaults of a teacher: no run of one was measured yet{other}")
 
 
 def leaves_of(plan: Plan, tree: Taxonomy) -> list[str]:

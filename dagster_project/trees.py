@@ -32,6 +32,14 @@ def configured_bound() -> float:
     return QueryLabelsConfig().near_below
 
 
+def configured_annotator() -> str:
+    """Who labels in the active profile: `embedded` or `teacher`."""
+    profiles.bind_active_profile()
+    from assets.labels.assets import QueryLabelsConfig
+
+    return QueryLabelsConfig().annotator
+
+
 def migrations_of(name: str) -> Path:
     """The folder of the migration files that belong to a tree: beside its files, or beside those of the profile."""
     place = Path(name).expanduser()

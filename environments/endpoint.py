@@ -79,6 +79,8 @@ class Usage(NamedTuple):
     completion_tokens: int
     seconds: float
     """Time that answered calls took, summed."""
+    answered: int = 0
+    """Calls that brought an answer: those that the tokens and seconds are of."""
 
 
 class Client:
@@ -176,7 +178,9 @@ class Client:
             answer = answer_in(await self._post(body), worst)
             kept = await asyncio.to_thread(self.answers.keep, key, self.endpoint.model, answer)
             used = Tokens(answer.prompt_tokens, answer.completion_tokens)
-            self._count(prompt_tokens=used.prompt, completion_tokens=used.completion, seconds=answer.seconds)
+            self._count(
+                prompt_tokens=used.prompt, completion_tokens=used.completion, seconds=answer.seconds, answered=1
+            )
             return kept
         except EndpointError as error:
             used = worst if error.may_be_billed else _NOTHING

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import dagster as dg
@@ -15,8 +16,10 @@ from assets.labels.annotator import Annotator
 from assets.labels.book import LabelBook
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
+from assets.labels.held_back import AGREEMENT, against_experts, agreement_row, read_held_back
 from assets.labels.options import tree_of
 from assets.labels.quarantine import QUARANTINE, no_quarantine
+from assets.labels.rates import embedded_rates, teacher_rates
 from assets.labels.relabel import LabelRows, labels_under, moved_note
 from assets.labels.rules import IRRELEVANT
 from assets.labels.table import intents_of, irrelevance_table, label_table
@@ -24,7 +27,7 @@ from assets.labels.taught import TaughtRows, require_few_quarantined
 from assets.labels.teacher import Teacher
 from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
-from assets.taxonomy.bill import ENOUGH, RATES, Rates
+from assets.taxonomy.bill import RATES, Rates
 from assets.taxonomy.migration import stored_migrations
 from assets.taxonomy.plan import NEAR_BELOW
 from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
@@ -51,6 +54,11 @@ class QueryLabelsConfig(StageConfig, stage=keys.QUERY_LABELS):
     most_quarantined: Share = 0.05
     """Share of the queries that may have no label of the teacher (malformed answer, dead endpoint, spent budget) before
     the stage fails; what has no answer is asked again the next time. Ours."""
+    expert_labels: str = ""
+    """File of expert labels (CSV, JSONL, or JSON as Label Studio exports it) that the labels are compared with; nothing
+    is learned from it. Empty: there is none."""
+    least_expert_accuracy: Share = 0.0
+    """Accuracy on the expert labels under which a check warns; 0: never."""
 
 
 @dg.asset(
@@ -68,6 +76,7 @@ def query_labels(
 ) -> Iterator[dg.MaterializeResult]:
     """Each query of the lexical pool with <primary, secondary, constraints> and a difficulty from -1 to 5."""
     tree = lake.read("taxonomy/intent_taxonomy")
+    held_back = read_held_back(Path(config.expert_labels).expanduser()) if config.expert_labels else None
     asker = (_taught if config.annotator == "teacher" else _embedded)(context, config, lake, teacher, tree)
     book = LabelBook(lake, asker.kind)
     done = labels_under(
@@ -76,8 +85,8 @@ def query_labels(
     quarantine, spent = asker.settle(done.labels)
     lake.write(QUARANTINE, quarantine)
     lake.write(CHANGES, done.moved)
-    if done.labelled_now >= ENOUGH:
-        lake.write(RATES, Rates(done.seconds / done.labelled_now).frame(), book.annotator)
+    if rates := asker.rates(done.labelled_now, done.seconds):
+        lake.write(RATES, rates.frame(), book.annotator)
     numbers: dict[str, float | int | str] = {
         "annotator": asker.kind, "tree": version_of(taxonomy_of(tree)), "way": done.way, "calls": done.calls,
         "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
@@ -87,6 +96,11 @@ def query_labels(
     if truth is not None:
         numbers |= {f"truth_{name}": value for name, value in truth.numbers.items()}
         figures["confusion"] = confusion_figure(truth.confused)
+    experts = against_experts(done.labels, held_back, tree) if held_back else None
+    lake.write(AGREEMENT, agreement_row(experts, config.least_expert_accuracy))
+    if experts is not None:
+        numbers |= {f"experts_{name}": value for name, value in experts.numbers.items()}
+        figures |= {"experts_confusion": confusion_figure(experts.confused)}
     context.log.info(
         "%d queries, %d asked about by %s, %d quarantined: %s",
         len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
@@ -120,6 +134,8 @@ class _Asker(NamedTuple):
     rows: LabelRows
     settle: Callable[[pl.DataFrame], tuple[pl.DataFrame, dict[str, float | int]]]
     """Takes the labels when all are there; gives the quarantine, and what it cost."""
+    rates: Callable[[int, float], Rates | None]
+    """Takes how many texts were read and the seconds that it took; gives what one call takes, where that is known."""
 
 
 def _embedded(
@@ -138,7 +154,7 @@ def _embedded(
         return no_quarantine(), {}
 
     rows = partial(label_table, annotator, say=context.log.info, cache=cache, workers=config.workers)
-    return _Asker(annotator.kind, rows, settle)
+    return _Asker(annotator.kind, rows, settle, embedded_rates)
 
 
 def _taught(
@@ -159,7 +175,7 @@ def _taught(
         require_few_quarantined(taught, config.most_quarantined)
         return taught.quarantine, taught.numbers
 
-    return _Asker(teacher.kind, rows, settle)
+    return _Asker(teacher.kind, rows, settle, lambda _, seconds: teacher_rates(client, seconds))
 
 
 def embedded(tree: pl.DataFrame, abstain_below: float) -> Annotator:

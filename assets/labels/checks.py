@@ -4,6 +4,7 @@ import dagster as dg
 import polars as pl
 
 from assets import keys
+from assets.labels.held_back import AGREEMENT
 from assets.labels.quarantine import quarantine_in
 from assets.labels.rules import IRRELEVANT
 from resources.lake import Lake
@@ -44,6 +45,15 @@ def a_second_intent_differs_from_the_first(lake: Lake) -> dg.AssetCheckResult:
         pl.col("primary") == pl.col("secondary")
     )
     return dg.AssetCheckResult(passed=same.is_empty(), metadata={"same": len(same)})
+
+
+@dg.asset_check(asset=keys.QUERY_LABELS)
+def labels_are_what_experts_say(lake: Lake) -> dg.AssetCheckResult:
+    """The accuracy on held-back expert labels is not below what was asked for; a warning, not a gate."""
+    found = lake.read(AGREEMENT).to_dicts() if lake.exists(AGREEMENT) else []
+    passed = all(row["least"] == 0 or (row["accuracy"] or 0.0) >= row["least"] for row in found)
+    told = {name: value for row in found for name, value in row.items() if value is not None}
+    return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=told)
 
 
 @dg.asset_check(asset=keys.IRRELEVANCE_SET, blocking=True)

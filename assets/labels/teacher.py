@@ -11,7 +11,7 @@ Source: pipeline stage 3 and laws 1, 8, 9.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from assets.labels.annotator import Label
@@ -100,19 +100,30 @@ class Teacher:
         gazetteer()  # takes seconds the first time: not while calls are under way
         before = contexts if contexts is not None else [None] * len(texts)
         asked = [Asked(text, context) for text, context in zip(texts, before, strict=True)]
-        return asyncio.run(self._all(asked, options))
+        return asyncio.run(self._all([self._label(one, options) for one in asked]))
 
-    async def _all(self, asked: Sequence[Asked], options: Sequence[Option] | None) -> list[Label | Refused]:
+    def place(self, texts: Sequence[str]) -> list[str | Refused]:
+        """The leaf of each text, in order, or why there is none: what annotating does but for the reading.
+
+        Raises:
+            EndpointUnusable: the endpoint takes no request at all.
+        """
+        return [
+            found if isinstance(found, Refused) else found.leaf
+            for found in asyncio.run(self._all([self._walk(Asked(text, None)) for text in texts]))
+        ]
+
+    async def _all(self, asked: Sequence[Coroutine[None, None, Shape]]) -> list[Shape | Refused]:
         try:
             async with self.client, asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(one, options)) for one in asked]
+                tasks = [group.create_task(self._one(one)) for one in asked]
         except BaseExceptionGroup as errors:  # the first ends them all
             raise errors.exceptions[0] from None
         return [task.result() for task in tasks]
 
-    async def _one(self, asked: Asked, options: Sequence[Option] | None) -> Label | Refused:
+    async def _one(self, asked: Coroutine[None, None, Shape]) -> Shape | Refused:
         try:
-            return await self._label(asked, options)
+            return await asked
         except (MalformedAnswer, RequestRefused, NoResult, BudgetSpent) as error:
             return Refused(_CAUSES[type(error)], error.raw if isinstance(error, MalformedAnswer) else "", str(error))
 

@@ -30,6 +30,19 @@ class Rates(NamedTuple):
         return pl.DataFrame([self._asdict()], schema=dict.fromkeys(self._fields, pl.Float64))
 
 
+TEACHER: Final = Rates(seconds_per_call=0.5, tokens_in_per_call=800.0, tokens_out_per_call=100.0)
+"""Ours, for a teacher before any run of one: the prompts over the default tree at four bytes a token, an answer of a
+few lines, eight calls at once of a few seconds each. Prices are the endpoint's."""
+
+
+class Priced(NamedTuple):
+    """Rates, and where they are from."""
+
+    rates: Rates
+    source: str
+    """In words, for the reader of a bill."""
+
+
 class Bill(NamedTuple):
     """What a plan costs."""
 

@@ -92,11 +92,19 @@ def read_expert_tags(files: Sequence[Path], columns: TagColumns = COLUMNS) -> Ex
 
 
 def tags_by_query(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per query: query, tags (most often given first), annotators; sorted by query."""
-    votes = rows.explode("tags").group_by("query", tag="tags").agg(votes=pl.col("annotator").n_unique())
-    ordered = votes.sort("query", "votes", "tag", descending=[False, True, False])
-    tags = ordered.group_by("query", maintain_order=True).agg(tags="tag")
+    """One row per query: query, tags (most often given first, then named first), annotators; sorted by query."""
+    tags = votes_by_query(rows).group_by("query", maintain_order=True).agg(tags="tag")
     return tags.join(rows.group_by("query").agg(annotators=pl.col("annotator").n_unique()), on="query").sort("query")
+
+
+def votes_by_query(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per query and tag: query, tag, votes (experts who gave it), place (in their answers, from 0, on average).
+
+    Sorted by query; of one query's tags the most often given comes first, of equal ones the first named.
+    """
+    each = rows.with_columns(place=pl.int_ranges(pl.col("tags").list.len())).explode("tags", "place")
+    votes = each.group_by("query", tag="tags").agg(votes=pl.col("annotator").n_unique(), place=pl.col("place").mean())
+    return votes.sort("query", "votes", "place", "tag", descending=[False, True, False, False])
 
 
 def agreement_of_annotators(rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from assets.taxonomy.bill import Bill, Rates, bill
+from assets.taxonomy.bill import Bill, Priced, bill
 from assets.taxonomy.plan import Plan
 from assets.taxonomy.stale import Stale
 
@@ -11,7 +11,7 @@ _MOST = 12
 """Names listed one by one."""
 
 
-def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale) -> str:
+def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale, source: str = "") -> str:
     """The plan as plain lines.
 
     Args:
@@ -19,6 +19,7 @@ def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale) -> str:
         price: of its calls.
         everything: what it would cost to label everything anew.
         stale: what it leaves stale.
+        source: where the rates of the price are from.
     """
     lines = [f"from tree {plan.before} to {plan.after}", *_changes(plan)]
     if plan.kept:
@@ -30,17 +31,17 @@ def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale) -> str:
         lines.append(f"leaves that {name.replace('changed', 'change')}: {_listed(leaves)}")
     lines.append("stale: " + ", ".join(f"{count:,} {name}" for name, count in stale.counts().items()))
     share = f" ({price.calls / everything.calls:.1%} of labelling everything anew)" if everything.calls else ""
-    lines += [f"price: {price}{share}", f"plan {plan.hash}"]
+    lines += [f"price: {price}{share}", *([f"rates: {source}"] if source else []), f"plan {plan.hash}"]
     return "\n".join(lines)
 
 
-def as_json(plan: Plan, rates: Rates, price: Bill, stale: Stale) -> dict[str, Any]:
+def as_json(plan: Plan, priced: Priced, price: Bill, stale: Stale) -> dict[str, Any]:
     """The plan for another program: the same that `outline` tells."""
     rows = zip(plan.changes, plan.asked_by(), plan.moved_by(), strict=True)
     changes = [
         {
             "kind": str(change.kind), "from": list(change.before), "to": list(change.after), "node": change.is_node,
-            "note": change.note, "calls": asked, "moved": moved, "price": bill(asked, rates)._asdict(),
+            "note": change.note, "calls": asked, "moved": moved, "price": bill(asked, priced.rates)._asdict(),
         }
         for change, asked, moved in rows
     ]  # fmt: skip
@@ -52,6 +53,7 @@ def as_json(plan: Plan, rates: Rates, price: Bill, stale: Stale) -> dict[str, An
         "leaves": {name: list(leaves) for name, leaves in plan.partitions._asdict().items()},
         "stale": {**stale.counts(), "buckets": stale.buckets, "checkpoints": stale.checkpoints},
         "price": price._asdict(),
+        "rates": {**priced.rates._asdict(), "source": priced.source},
     }
 
 

@@ -26,6 +26,8 @@ from assets.taxonomy.induction import by_language
 
 Annotate = Callable[[Branches, Sequence[str]], Sequence[str]]
 """Dotted leaf of each text under a tree; an id that is no leaf (an Other) where none fits."""
+Settle = Callable[[Branches, Branches], Branches]
+"""Takes a tree and what its corrections made of it; gives the tree of the next round."""
 
 FEEDBACK_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "query": pl.String,
@@ -81,6 +83,7 @@ def refine(
     distance_below: float = 0.02,
     churn_below: float = 0.02,
     most_rounds: int = 10,
+    settle: Settle | None = None,
 ) -> Refined:
     """Run the loop; the order of the queries changes nothing.
 
@@ -93,6 +96,7 @@ def refine(
         distance_below: bound of the tree edit distance, as a share of leaves.
         churn_below: bound of the share of labels that change.
         most_rounds: rounds after which it gives up.
+        settle: has the last word on each round's tree, for a teacher to name what is new in it.
 
     Raises:
         ValueError: there is nothing to label, a text stands there twice, or a bound is not positive.
@@ -112,7 +116,8 @@ def refine(
         rounds.append(_round(branches, labelled, corrections, rounds))
         if verdict := _verdict(rounds, distance_below, churn_below):
             return Refined(branches, tuple(rounds), *verdict)
-        branches = corrected(branches, corrections, labelled)
+        after = corrected(branches, corrections, labelled)
+        branches = settle(branches, after) if settle else after
     last = rounds[-1]
     said = f"{most_rounds} rounds were not enough: distance {last.distance:.3f}, churn {last.churn:.3f} in the last"
     return Refined(last.branches, tuple(rounds), False, said)

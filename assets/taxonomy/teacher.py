@@ -1,8 +1,9 @@
 """A tree named and arranged by a teacher: clusters come from the embeddings, meaning from a language model.
 
 The teacher sees each cluster once (its requests and telling words) and then all names together, which it puts under
-level-1 categories. An answer that cannot be used is asked for once more with its fault; after that the cluster keeps
-its own words and the raw answer is kept beside the result. The teacher is any function from a prompt to a text.
+level-1 categories. An answer that cannot be used is asked for once more with its fault; after that, and where there is
+no answer at all, the cluster keeps its own words and the raw answer is kept beside the result. The teacher is any
+function from a prompt to a text.
 
 Source: pipeline stage 2 (LLM induction of level 1).
 """
@@ -16,11 +17,14 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from assets.taxonomy.drafts import id_of, leaves_of
+from assets.taxonomy.drafts import Branches, id_of, leaves_of, with_changed
 from assets.taxonomy.induction import Induced, branch_of
 from assets.taxonomy.proposals import Names
 from assets.taxonomy.schema import Entry
+from environments.budget import BudgetSpent
+from environments.transport import NoResult, RequestRefused
 
+_NO_ANSWER: Final = (NoResult, RequestRefused, BudgetSpent)
 _OBJECT: Final = re.compile(r"\{.*\}", re.DOTALL)
 _LEAST, _MOST = 3, 12
 
@@ -29,16 +33,21 @@ class Ask(Protocol):
     """A teacher: a prompt in, a text out."""
 
     def __call__(self, prompt: str) -> str:
-        """The answer to a prompt."""
+        """The answer to a prompt.
+
+        Raises:
+            NoResult, RequestRefused, BudgetSpent: there is none.
+        """
         ...
 
 
 class Unusable(NamedTuple):
-    """An answer that could not be used, twice."""
+    """An answer that could not be used, twice; or that did not come."""
 
     what: str
     fault: str
     answer: str
+    """As it came; empty where none did."""
 
 
 class Taught(NamedTuple):
@@ -102,6 +111,17 @@ def namer(
     return _name
 
 
+def named_anew(before: Branches, after: Branches, ask: Ask, unusable: list[Unusable]) -> Branches:
+    """A tree in which a teacher has named the leaves that the tree before did not have; their ids stay as they are."""
+    known = leaves_of(before)
+    for dotted, leaf in leaves_of(after).items():
+        if dotted not in known:
+            prompt = leaf_prompt(leaf.examples, leaf.synonyms)
+            said = asked(ask, prompt, Named, what=dotted, unusable=unusable)
+            after = with_changed(after, dotted, _renamed(leaf, said)) if said else after
+    return after
+
+
 def leaf_prompt(examples: Sequence[str], words: Sequence[str], tags: Sequence[str] = ()) -> str:
     """What the teacher is asked about one cluster."""
     experts = f"\nExperts called it: {', '.join(tags)}\n" if tags else ""
@@ -111,11 +131,15 @@ def leaf_prompt(examples: Sequence[str], words: Sequence[str], tags: Sequence[st
 
 def asked(ask: Ask, prompt: str, kind: type[Answer], *, what: str, unusable: list[Unusable]) -> Answer | None:
     """The teacher's answer as `kind`, asked for once more where it is unusable; None if that does not help."""
-    said = ask(prompt)
-    found, fault = _read(said, kind)
-    if found is None:
-        said = ask(_prompt("again").format(prompt=prompt, fault=fault, answer=said))
+    said = ""
+    try:
+        said = ask(prompt)
         found, fault = _read(said, kind)
+        if found is None:
+            said = ask(_prompt("again").format(prompt=prompt, fault=fault, answer=said))
+            found, fault = _read(said, kind)
+    except _NO_ANSWER as error:
+        found, fault = None, f"no answer: {error}"
     if found is None:
         unusable.append(Unusable(what, fault, said))
     return found

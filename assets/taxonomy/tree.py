@@ -8,7 +8,7 @@ Source: AMAP report, four-stage taxonomy (5 level-1, 16 level-2, 30 leaves; a ma
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -100,6 +100,11 @@ def load_taxonomy(folder: Path | None = None) -> Taxonomy:
     faults += _repeated(branches)
     if faults:
         raise TaxonomyError(faults)
+    return taxonomy_over(branches)
+
+
+def taxonomy_over(branches: Iterable[Entry]) -> Taxonomy:
+    """The leaves of these branches, with an Other under every inner node."""
     whole = Entry("", "anything", "任何请求", "Any request.", where="", children=tuple(branches))
     return Taxonomy(tuple(_leaves(whole, "")))
 

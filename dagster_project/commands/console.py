@@ -6,7 +6,12 @@ from contextlib import contextmanager
 
 import typer
 
+from environments.answers import AnswersError
+from environments.transport import EndpointUnusable
 from resources.lake import LakeError
+
+OUTSIDE = (LakeError, AnswersError, EndpointUnusable)
+"""What a user's machine or server does: the command was right."""
 
 
 def say(line: str = "") -> None:
@@ -26,6 +31,6 @@ def clear_errors() -> Iterator[None]:
     """Show a mistake as its message instead of a traceback; faults of ours keep their traceback."""
     try:
         yield
-    except (ValueError, FileNotFoundError, LakeError) as error:
+    except (ValueError, FileNotFoundError, *OUTSIDE) as error:
         warn(f"loopwright: {error}")
-        raise typer.Exit(1 if isinstance(error, LakeError) else 2) from error
+        raise typer.Exit(1 if isinstance(error, OUTSIDE) else 2) from error

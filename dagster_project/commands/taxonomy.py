@@ -59,12 +59,12 @@ def show_plan(
     with clear_errors():
         lake = _lake()
         labels, plan = planned(lake, before, after)
-        rates = rates_in(lake)
-        price, follows = bill(plan.calls, rates), stale_in(lake, Registry(url=profiles.registry_url()), plan)
+        priced = rates_in(lake)
+        price, follows = bill(plan.calls, priced.rates), stale_in(lake, Registry(url=profiles.registry_url()), plan)
         if as_data:
-            say(json.dumps(as_json(plan, rates, price, follows), ensure_ascii=False, indent=1))
+            say(json.dumps(as_json(plan, priced, price, follows), ensure_ascii=False, indent=1))
         else:
-            say(outline(plan, price, bill(len(labels), rates), follows))
+            say(outline(plan, price, bill(len(labels), priced.rates), follows, priced.source))
 
 
 @app.command("apply")

@@ -2,10 +2,12 @@
 
     seeds -> (people tag) -> experts -> induce -> refine;  later, when labels are there: expand -> review
 
-What is drafted lies in the state folder under `taxonomy/` unless a folder is given; only `review` touches a tree.
+What is drafted lies in the state folder under `taxonomy/` unless a folder is given; only `review` touches a tree. With
+`--teacher` the profile's language model names and arranges, and in `refine` labels, what is otherwise done embedded.
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +15,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from assets.taxonomy.drafts import Branches, leaves_of, read_branches, write_branches
+from assets.taxonomy.drafts import Branches, as_yaml, leaves_of, read_branches, write_branches
 from assets.taxonomy.expansion import expand as expand_others
 from assets.taxonomy.experts import COLUMNS, ExpertTags, agreement_of_annotators, read_expert_tags, tags_by_query
 from assets.taxonomy.grafting import graft_accepted
@@ -25,6 +27,7 @@ from assets.taxonomy.seeds import seed_set, write_seeds
 from assets.taxonomy.tree import OTHER
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
+from dagster_project.commands.growth_teacher import GrowthTeacher, growth_teacher
 from dagster_project.commands.summary import columns
 from resources.embedder import Embedder
 from resources.lake import Lake
@@ -32,6 +35,7 @@ from resources.lake import Lake
 TagFiles = Annotated[list[Path], typer.Argument(help="CSV, JSONL or JSON exports of Label Studio.")]
 TagOption = Annotated[list[Path] | None, typer.Option(help="A file of expert tags; may be given several times.")]
 TreeOption = Annotated[Path | None, typer.Option(help="Folder of the tree; the default tree without it.")]
+TeacherOption = Annotated[bool, typer.Option("--teacher", help="Ask the language model of the profile's [teacher].")]
 FolderOption = Annotated[Path | None, typer.Option(help="Folder of the proposals; in the state folder without it.")]
 _SAMPLE = 20_000
 """Queries that induction looks at, at most: the often asked first."""
@@ -73,17 +77,22 @@ def induce(
     expert: TagOption = None,
     least: Annotated[int, typer.Option(help="Smallest number of leaves tried.")] = 2,
     most: Annotated[int | None, typer.Option(help="Largest number of leaves tried.")] = None,
+    teacher: TeacherOption = False,
 ) -> None:
     """Draft a tree from the distinct queries of the log."""
     with clear_errors():
-        queries = _lake().read("queries/distinct_queries", columns=["query_id", "text", "support"])
+        lake = _lake()
+        queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "support"])
         texts = queries.sort("support", "query_id", descending=[True, False])["text"].unique(maintain_order=True)
         sample = sorted({*texts.head(_SAMPLE), *(tags := _tags(expert))})
-        found = induce_tree(sample, Embedder().embed(sample), tags=tags, least=least, most=most)
+        with _teacher(teacher, lake, "induce", sample, tags, least, most) as asked:
+            found = induce_tree(sample, Embedder().embed(sample), tags=tags, least=least, most=most)
+            found = asked.arranged(found) if asked else found
         written = write_branches(found.branches, out)
     say(f"{len(written)} branches, {len(leaves_of(found.branches))} leaves in {out}, from {len(sample):,} queries")
     say(f"{len(found.left_over):,} queries are in clusters too small for a leaf: they belong to an Other")
-    say("The names are the clusters' telling words: edit names and definitions before labelling by it.")
+    named = "The names are the teacher's" if teacher else "The names are the clusters' telling words"
+    say(f"{named}: edit names and definitions before labelling by it.")
 
 
 def refine(
@@ -92,6 +101,7 @@ def refine(
     tree: TreeOption = None,
     rounds: Annotated[int, typer.Option(help="Rounds after which it gives up.")] = 10,
     size: Annotated[int, typer.Option(help="Queries of the seed set beside those that are tagged.")] = 2000,
+    teacher: TeacherOption = False,
 ) -> None:
     """Correct a tree by the Tag - Feedback - Correction loop."""
     with clear_errors():
@@ -100,7 +110,11 @@ def refine(
         embedder = Embedder()
         seeds = seed_set(queries, embedder.embed(queries["text"].to_list()), size=size)["text"].to_list()
         texts = sorted({*seeds, *tags})
-        found = refine_tree(branches, texts, embedder.embed(texts), annotate, tags=tags, most_rounds=rounds)
+        with _teacher(teacher, lake, "refine", texts, tags, list(map(as_yaml, branches))) as asked:
+            found = refine_tree(
+                branches, texts, embedder.embed(texts), asked.annotate if asked else annotate, tags=tags,
+                most_rounds=rounds, settle=asked.named_anew if asked else None,
+            )  # fmt: skip
         store_rounds(lake, found)
         write_branches(found.branches, out)
     head = ("round", "leaves", "distance", "churn", "contradicted", "corrections")
@@ -117,6 +131,7 @@ def expand(
     folder: FolderOption = None,
     tree: TreeOption = None,
     least: Annotated[int, typer.Option(help="Size from which a cluster is worth a leaf.")] = 20,
+    teacher: TeacherOption = False,
 ) -> None:
     """Propose leaves for what gathers in the Others."""
     with clear_errors():
@@ -125,10 +140,14 @@ def expand(
         others = labels.filter(pl.col("primary").str.contains(r"(^|\.)other$")).rename({"primary": "leaf"})
         texts = lake.read("queries/distinct_queries", columns=["query_id", "text"])
         rows = others.join(texts, on="query_id").sort("query_id")
-        found = expand_others(
-            rows, Embedder().embed(rows["text"].to_list()), taken=list(leaves_of(read_branches(_tree(tree)))),
-            before=read_proposals(place), total=len(labels), least_queries=least,
-        )  # fmt: skip
+        with _teacher(teacher, lake, "expand", rows["query_id"].to_list(), least) as asked:
+            found = expand_others(
+                rows, Embedder().embed(rows["text"].to_list()), taken=list(leaves_of(read_branches(_tree(tree)))),
+                before=read_proposals(place), total=len(labels), least_queries=least,
+                name=asked.name if asked else None,
+            )  # fmt: skip
+            if asked:
+                asked.require_any_answer()
         for one in found.proposals:
             write_proposal(place, one)
     say(f"{len(found.proposals)} proposals from {len(rows):,} queries in Others, in {place}")
@@ -206,6 +225,10 @@ def _tags(expert: list[Path] | None) -> dict[str, str]:
     else:
         return {}
     return {query: tags[0] for query, tags in tags_by_query(rows).select("query", "tags").iter_rows()}
+
+
+def _teacher(wanted: bool, lake: Lake, verb: str, *about: object) -> AbstractContextManager[GrowthTeacher | None]:
+    return growth_teacher(lake, verb, *about) if wanted else nullcontext()
 
 
 def _lake() -> Lake:

@@ -40,6 +40,8 @@ def options_in(messages: Messages) -> dict[str, str]:
 
 
 def _taught(messages: Messages, *, wrong: bool) -> str:
+    if len(messages) == 1:
+        return _grown(messages[0]["content"], wrong=wrong)
     request = request_in(messages)
     if UNREADABLE in request:
         return "I would rather not say."
@@ -48,6 +50,17 @@ def _taught(messages: Messages, *, wrong: bool) -> str:
     judged = request.replace(json.loads(apart[1]), "") if apart else request
     answer = _choice(judged, options, wrong=wrong) if options else _reading(request)
     return json.dumps(answer, ensure_ascii=False)
+
+
+def _grown(prompt: str, *, wrong: bool) -> str:
+    """Names a cluster by its first telling word, and puts all leaves under one category."""
+    if UNREADABLE in prompt:
+        return "I would rather not say."
+    leaves = re.findall(r"^- (\w+): ", prompt, re.MULTILINE) if "top categories" in prompt else []
+    words = re.search(r"^Telling words: (\w+)", prompt, re.MULTILINE)
+    name = "everyday" if words is None else f"taught {words[1]}"
+    made = {"id": "" if wrong else name, "name_en": name.title(), "name_zh": f"教{name}", "definition": f"On {name}."}
+    return json.dumps({"categories": [made | {"leaves": leaves}]} if leaves else made, ensure_ascii=False)
 
 
 def _choice(request: str, options: Mapping[str, str], *, wrong: bool) -> dict[str, Any]:
