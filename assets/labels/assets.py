@@ -92,15 +92,12 @@ def query_labels(
         "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
     }  # fmt: skip
     figures = {"difficulty": difficulty_figure(done.labels), "leaves": leaves_figure(done.labels)}
-    truth = _against_planted_truth(lake, done.labels)
-    if truth is not None:
-        numbers |= {f"truth_{name}": value for name, value in truth.numbers.items()}
-        figures["confusion"] = confusion_figure(truth.confused)
     experts = against_experts(done.labels, held_back, tree) if held_back else None
     lake.write(AGREEMENT, agreement_row(experts, config.least_expert_accuracy))
-    if experts is not None:
-        numbers |= {f"experts_{name}": value for name, value in experts.numbers.items()}
-        figures |= {"experts_confusion": confusion_figure(experts.confused)}
+    for name, found in {"truth": _against_planted_truth(lake, done.labels), "experts": experts}.items():
+        if found is not None:
+            numbers |= {f"{name}_{figure}": value for figure, value in found.numbers.items()}
+            figures[f"{name}_confusion"] = confusion_figure(found.confused)
     context.log.info(
         "%d queries, %d asked about by %s, %d quarantined: %s",
         len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
