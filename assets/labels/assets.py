@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import dagster as dg
 import polars as pl
@@ -16,7 +16,7 @@ from assets.labels.annotator import Annotator
 from assets.labels.book import LabelBook
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
-from assets.labels.held_back import AGREEMENT, against_experts, agreement_row, read_held_back
+from assets.labels.held_back import AGREEMENT, HeldBack, against_experts, agreement_row, read_held_back
 from assets.labels.options import tree_of
 from assets.labels.quarantine import QUARANTINE, no_quarantine
 from assets.labels.rates import embedded_rates, teacher_rates
@@ -35,6 +35,9 @@ from assets.versions import reported_by_leaf
 from resources.embedder import Embedder
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TRUTH, OCCURRENCES = "queries/planted_truth", "queries/occurrences"
 
@@ -92,12 +95,8 @@ def query_labels(
         "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
     }  # fmt: skip
     figures = {"difficulty": difficulty_figure(done.labels), "leaves": leaves_figure(done.labels)}
-    experts = against_experts(done.labels, held_back, tree) if held_back else None
-    lake.write(AGREEMENT, agreement_row(experts, config.least_expert_accuracy))
-    for name, found in {"truth": _against_planted_truth(lake, done.labels), "experts": experts}.items():
-        if found is not None:
-            numbers |= {f"{name}_{figure}": value for figure, value in found.numbers.items()}
-            figures[f"{name}_confusion"] = confusion_figure(found.confused)
+    compared, confused = _compared(lake, config, held_back, done.labels, tree)
+    numbers, figures = numbers | compared, figures | confused
     context.log.info(
         "%d queries, %d asked about by %s, %d quarantined: %s",
         len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
@@ -197,6 +196,24 @@ def _shares(labels: pl.DataFrame) -> dict[str, float]:
     }
     found = {name: labels.select(what.mean()).item() for name, what in means.items()}
     return {"leaves": labels["primary"].n_unique()} | {name: float(value or 0.0) for name, value in found.items()}
+
+
+def _compared(
+    lake: Lake, config: QueryLabelsConfig, held_back: HeldBack | None, labels: pl.DataFrame, tree: pl.DataFrame
+) -> tuple[dict[str, float | int | str], dict[str, "Figure"]]:
+    """Numbers and figures of the labels beside planted truth and experts' labels, where there are any."""
+    numbers: dict[str, float | int | str] = {}
+    figures = {}
+    truth = _against_planted_truth(lake, labels)
+    if truth is not None:
+        numbers |= {f"truth_{name}": value for name, value in truth.numbers.items()}
+        figures["confusion"] = confusion_figure(truth.confused)
+    experts = against_experts(labels, held_back, tree) if held_back else None
+    lake.write(AGREEMENT, agreement_row(experts, config.least_expert_accuracy))
+    if experts is not None:
+        numbers |= {f"experts_{name}": value for name, value in experts.numbers.items()}
+        figures["experts_confusion"] = confusion_figure(experts.confused)
+    return numbers, figures
 
 
 def _against_planted_truth(lake: Lake, labels: pl.DataFrame) -> Agreement | None:
