@@ -8,6 +8,7 @@ import pytest
 
 from assets.metadata import materialized
 from dagster_project.registration import register_run
+from dagster_project.sensors import register_ended_runs
 from resources.lake import Lake
 from resources.registry import Registry
 
@@ -64,3 +65,19 @@ def test_a_run_that_failed_registers_what_it_finished(tmp_path: Path, registry: 
         run = dg.materialize([raw, broken], resources={"lake": lake}, instance=instance, raise_on_error=False)
         assert not run.success
         assert [artefact.key for artefact in register_run(instance, run.run_id, registry)] == ["queries/raw_queries"]
+
+
+def test_the_sensor_registers_what_ended_before_its_first_tick_and_every_run_after(
+    tmp_path: Path, registry: Registry
+) -> None:
+    lake = Lake(root=str(tmp_path / "lake"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        dg.materialize([raw], resources={"lake": lake}, instance=instance)
+        context = dg.build_sensor_context(instance=instance, resources={"registry": registry})
+        register_ended_runs(context)
+        assert registry.artefact("queries/raw_queries") is not None
+        dg.materialize([raw, pool, broken], resources={"lake": lake}, instance=instance, raise_on_error=False)
+        later = dg.build_sensor_context(instance=instance, resources={"registry": registry}, cursor=context.cursor)
+        register_ended_runs(later)
+        assert registry.artefact("pool/lexical_survivors") is not None
+        assert float(later.cursor or 0) >= float(context.cursor or 0) > 0
