@@ -1,6 +1,8 @@
 """What follows from a run or from a change: artefacts go into the registry; a changed tree shows its plan and waits."""
 
+import time
 import warnings
+from datetime import UTC, datetime
 from typing import Final
 
 import dagster as dg
@@ -14,27 +16,37 @@ from dagster_project.registration import register_run
 from dagster_project.tree_changes import LABELS, in_force, waiting
 from dagster_project.trees import configured_folder, tree_named
 from resources.lake import Lake
-from resources.registry import Registry
+from resources.registry import Registry, RegistryError
 
 warnings.filterwarnings("ignore", "Parameter `owners`", dg.BetaWarning)  # which the decorator itself passes on
 Requests = list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]
-ENDED: Final = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
+ENDED: Final = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
+AT_ONCE: Final = 50
+"""Runs registered in one tick."""
+SETTLED_S: Final = 10.0
+"""Seconds after which the books show every run that ended before."""
 
 
-def _registers(status: dg.DagsterRunStatus) -> dg.SensorDefinition:
-    @dg.run_status_sensor(
-        run_status=status,
-        name=f"register_{status.value.lower()}",
-        minimum_interval_seconds=10,
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Record what the run materialized, and from what, in the registry.",
+@dg.sensor(minimum_interval_seconds=10, default_status=dg.DefaultSensorStatus.RUNNING)
+def register_ended_runs(context: dg.SensorEvaluationContext, registry: Registry) -> dg.SkipReason:
+    """Record in the registry what every run that ended materialized, and from what.
+
+    Not Dagster's own sensor on the status of runs: that one passes over what ended before its first tick.
+    """
+    since = datetime.fromtimestamp(float(context.cursor or 0), UTC)
+    ended = context.instance.get_run_records(
+        dg.RunsFilter(statuses=ENDED, updated_after=since), limit=AT_ONCE, order_by="update_timestamp", ascending=True
     )
-    def register(context: dg.RunStatusSensorContext, registry: Registry) -> None:
-        """Record the artefacts of the run that just ended."""
-        made = register_run(context.instance, context.dagster_run.run_id, registry)
-        context.log.info("registered %d artefacts of run %s", len(made), context.dagster_run.run_id)
-
-    return register
+    for record in ended:
+        run_id = record.dagster_run.run_id
+        try:
+            made = register_run(context.instance, run_id, registry)
+            context.log.info("registered %d artefacts of run %s", len(made), run_id)
+        except RegistryError as error:  # the runs after it are registered all the same
+            context.log.error("run %s is not registered: %s", run_id, error)
+    if ended:  # what was written a moment ago may not be all there yet: registering twice changes nothing
+        context.update_cursor(str(min(ended[-1].update_timestamp.timestamp(), time.time() - SETTLED_S)))
+    return dg.SkipReason(f"{len(ended)} runs had ended")
 
 
 @dg.sensor(
@@ -92,4 +104,4 @@ def _waits(why: str, requests: Requests) -> dg.SensorResult:
     return dg.SensorResult(skip_reason=dg.SkipReason(why), dynamic_partitions_requests=requests)
 
 
-SENSORS: Final = [*(_registers(status) for status in ENDED), tree_change]
+SENSORS: Final = [register_ended_runs, tree_change]

@@ -10,6 +10,7 @@ from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN, add_partitions, over
 from assets.versions import reported_by_leaf
 from dagster_project.registration import register_run
+from dagster_project.sensors import register_ended_runs
 from resources.lake import Lake
 from resources.registry import Registry
 
@@ -98,3 +99,19 @@ def test_a_table_that_is_cut_by_leaves_is_one_artefact_made_from_the_whole_of_an
     assert [(a.key, a.data_version) for a in registry.made_from(found.key, found.data_version)] == [
         ("labels/upper", lake.version("labels/upper"))
     ]
+
+
+def test_the_sensor_registers_what_ended_before_its_first_tick_and_every_run_after(
+    tmp_path: Path, registry: Registry
+) -> None:
+    lake = Lake(root=str(tmp_path / "lake"))
+    with dg.DagsterInstance.ephemeral() as instance:
+        dg.materialize([raw], resources={"lake": lake}, instance=instance)
+        context = dg.build_sensor_context(instance=instance, resources={"registry": registry})
+        register_ended_runs(context)
+        assert registry.artefact("queries/raw_queries") is not None
+        dg.materialize([raw, pool, broken], resources={"lake": lake}, instance=instance, raise_on_error=False)
+        later = dg.build_sensor_context(instance=instance, resources={"registry": registry}, cursor=context.cursor)
+        register_ended_runs(later)
+        assert registry.artefact("pool/lexical_survivors") is not None
+        assert float(later.cursor or 0) >= float(context.cursor or 0) > 0
