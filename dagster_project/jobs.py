@@ -8,7 +8,7 @@ from assets import keys
 from assets.taxonomy.bill import bill
 from assets.taxonomy.outline import outline
 from assets.taxonomy.stale import stale_in
-from dagster_project.tree_changes import leaves_of, planned, rates_in, wait_for_approval
+from dagster_project.tree_changes import leaves_of, planned, rates_in, wait_for_approval, what_a_plan_is_for
 from dagster_project.trees import configured_folder, tree_named
 from resources.lake import Lake
 from resources.registry import Registry
@@ -34,11 +34,12 @@ rebuild_leaves: Final = dg.define_asset_job(
 @dg.op
 def show_plan(context: dg.OpExecutionContext, lake: Lake, registry: Registry) -> None:
     """Work out what the change of the tree does and costs, and show it on the taxonomy's page."""
+    made_for = what_a_plan_is_for(lake)
     labels, plan = planned(lake)
     tree = tree_named(lake, str(configured_folder()))
     leaves, (rates, source) = leaves_of(plan, tree), rates_in(lake)
     price, follows = bill(plan.calls, rates), stale_in(lake, registry, plan)
-    wait_for_approval(lake, plan, leaves)
+    wait_for_approval(lake, plan, leaves, made_for)
     told = outline(plan, price, bill(len(labels), rates), follows, source)
     context.log.info("the tree changed; nothing is run before the plan is approved:\n%s", told)
     shown: dict[str, Any] = {

@@ -8,12 +8,12 @@ from typing import Final
 import dagster as dg
 
 from assets.partitions import BESIDE, LEAVES, partition_of_each
-from assets.taxonomy.approval import approved
+from assets.taxonomy.approval import APPROVED, approved
 from assets.taxonomy.stored import version_of
 from dagster_project import profiles
 from dagster_project.jobs import plan_tree_change, rebuild_leaves
 from dagster_project.registration import register_run
-from dagster_project.tree_changes import LABELS, in_force, waiting
+from dagster_project.tree_changes import LABELS, WAITING, in_force, waiting, what_a_plan_is_for
 from dagster_project.trees import configured_folder, tree_named
 from resources.lake import Lake
 from resources.registry import Registry, RegistryError
@@ -68,36 +68,30 @@ def tree_change(context: dg.SensorEvaluationContext, lake: Lake) -> dg.SensorRes
         requests.append(LEAVES.build_add_request(new))
     if not lake.exists(LABELS):
         return _waits("nothing is labelled yet", requests)
-    before, after = (
-        version_of(in_force(lake, lake.scan(LABELS).select("annotator").head(1).collect())),
-        version_of(tree),
-    )
+    labels = lake.scan(LABELS).select("annotator").head(1).collect()
+    before, after = version_of(in_force(lake, labels)), version_of(tree)
     if before == after:
         if gone := [key for key in known if key not in partitions]:
             requests.append(LEAVES.build_delete_request(gone))
         return _waits("the labels are of this tree", requests)
-    plan = waiting(lake)
-    if plan is None or (plan["before"], plan["after"]) != (before, after):
-        shows = dg.RunRequest(run_key=f"plan {before} {after} {_labels(lake)}", job_name=plan_tree_change.name)
+    plan, made_for = waiting(lake), what_a_plan_is_for(lake)
+    if plan is None or (plan["before"], plan["after"], plan["made_for"]) != (before, after, made_for):
+        shows = dg.RunRequest(run_key=f"plan {before} {after} {made_for}", job_name=plan_tree_change.name)
         return dg.SensorResult([shows], dynamic_partitions_requests=requests)
-    given = approved(lake)
-    if not profiles.active().apply_tree_changes and (given is None or given.plan != plan["plan"]):
-        return _waits(f"plan {plan['plan']} waits for `loopwright taxonomy apply`", requests)
+    given, beforehand = approved(lake), profiles.active().apply_tree_changes
+    if not beforehand and (given is None or given.plan != plan["plan"]):
+        return _waits(f"plan {plan['plan']} waits for `loopwright taxonomy apply --approve-only`", requests)
     if requests:
         return _waits("the leaves are made known first", requests)
     first, *others = plan["leaves"]
+    said = lake.path(WAITING if beforehand else APPROVED).stat().st_mtime  # approved again, it is tried again
     does = dg.RunRequest(
-        run_key=f"rebuild {plan['plan']}",
+        run_key=f"rebuild {plan['plan']} {said}",
         job_name=rebuild_leaves.name,
         partition_key=first,
         tags={BESIDE: ",".join(others)},
     )
     return dg.SensorResult([does])
-
-
-def _labels(lake: Lake) -> float:
-    """When the labels were written: a plan is for these."""
-    return lake.path(LABELS).stat().st_mtime
 
 
 def _waits(why: str, requests: Requests) -> dg.SensorResult:

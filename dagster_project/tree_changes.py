@@ -1,5 +1,7 @@
 """What a change of the tree would do to the labels in the lake: for the command line, and for the sensor."""
 
+import hashlib
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -55,7 +57,16 @@ def planned(lake: Lake, before: str = "", after: str = "") -> Planned:
     if book.has(version) and version != version_of(old):
         return Planned(labels, plan_back(found, labels, book.read(version).select(labels.columns)))
     aliases = book.aliases(version_of(old))
-    return Planned(labels, make_plan(found, labels, near_below=configured_bound(), aliases=aliases))
+    plan = make_plan(found, labels, near_below=configured_bound(), aliases=aliases)
+    return Planned(labels, replace(plan, fresh=_unlabelled(lake, labels)))
+
+
+def _unlabelled(lake: Lake, labels: pl.DataFrame) -> int:
+    """Queries of the lexical pool without a label: they are asked about when the plan is carried out."""
+    pool = keys.table_of(keys.LEXICAL_SURVIVORS)
+    if not lake.exists(pool):
+        return 0
+    return len(lake.read(pool, columns=["query_id"]).join(labels, on="query_id", how="anti"))
 
 
 def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
@@ -84,14 +95,15 @@ def rates_in(lake: Lake) -> Priced:
 
 
 def leaves_of(plan: Plan, tree: Taxonomy) -> list[str]:
-    """The partitions that a plan touches, sorted.
+    """The partitions that a plan touches, sorted; one of any kind where it touches none of those that are left.
 
     Args:
         plan: what will be done.
         tree: the tree after.
     """
     partition_of = partition_of_each(leaf.id for leaf in tree.leaves)
-    return sorted({partition_of[leaf] for leaf in (*plan.partitions.changed, *plan.partitions.appear)})
+    touched = {partition_of[leaf] for leaf in (*plan.partitions.changed, *plan.partitions.appear)}
+    return sorted(touched) or [min(partition_of.values())]
 
 
 def waiting(lake: Lake) -> dict[str, Any] | None:
@@ -99,9 +111,23 @@ def waiting(lake: Lake) -> dict[str, Any] | None:
     return lake.read(WAITING).row(0, named=True) if lake.exists(WAITING) else None
 
 
-def wait_for_approval(lake: Lake, plan: Plan, leaves: list[str]) -> None:
-    """Keep what was shown, so that a later step carries out exactly that."""
-    row = {"plan": plan.hash, "before": plan.before, "after": plan.after, "leaves": leaves}
+def what_a_plan_is_for(lake: Lake) -> str:
+    """The labels, what was confirmed and the bounds: with others of these, the plan is another."""
+    confirmed = [(path.name, path.read_bytes()) for path in sorted(migrations_of("").glob("*.yaml"))]
+    content = repr((lake.path(LABELS).stat().st_mtime_ns, confirmed, configured_bound()))
+    return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
+
+
+def wait_for_approval(lake: Lake, plan: Plan, leaves: list[str], made_for: str) -> None:
+    """Keep what was shown, so that a later step carries out exactly that.
+
+    Args:
+        lake: where to.
+        plan: the plan.
+        leaves: partitions that it touches.
+        made_for: `what_a_plan_is_for` when it was made.
+    """
+    row = {"plan": plan.hash, "before": plan.before, "after": plan.after, "made_for": made_for, "leaves": leaves}
     gone = list(plan.partitions.vanish)
     lists = dict.fromkeys(("leaves", "vanish"), pl.List(pl.String))
     lake.write(WAITING, pl.DataFrame([row | {"vanish": gone}], schema_overrides=lists))

@@ -195,7 +195,7 @@ class Client:
                 response = await self._http.post(
                     "chat/completions", content=body, headers={"Content-Type": "application/json"}
                 )
-        except (httpx.TransportError, TimeoutError) as error:
+        except (httpx.RequestError, TimeoutError) as error:
             raise fault_of(error, self.endpoint.timeout_s) from error
         require_ok(response)
         return response, time.monotonic() - begun

@@ -55,13 +55,17 @@ class BilledFault(Fault):
     may_be_billed = True
 
 
-def fault_of(error: httpx.TransportError | TimeoutError, timeout_s: float) -> Fault:
+def fault_of(error: httpx.RequestError | TimeoutError, timeout_s: float) -> Fault:
     """The fault behind an exception of the transport."""
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         return Fault(f"no connection ({error or type(error).__name__})")
     if isinstance(error, TimeoutError | httpx.TimeoutException):
         return BilledFault(f"no answer within {timeout_s:g} s")
     return BilledFault(f"the connection was lost ({type(error).__name__}: {error})")
+
+
+_MOST_TOKENS: Final = 10_000_000
+"""No answer has more: a server that says so is not believed."""
 
 
 def require_ok(response: httpx.Response) -> None:
@@ -95,13 +99,20 @@ def answer_in(came: tuple[httpx.Response, float], worst: Tokens) -> Answer:
     try:
         body: Any = response.json()
         choice = body["choices"][0]
-        text, finish = choice["message"]["content"], choice.get("finish_reason") or "stop"
+        text, finish = str(choice["message"]["content"] or ""), choice.get("finish_reason") or "stop"
+        text.encode()  # half of an emoji is no text
         usage = body.get("usage") or {}
-        prompt = int(usage.get("prompt_tokens") or worst.prompt)
-        completion = int(usage.get("completion_tokens") or worst.completion)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        prompt = _stated(usage.get("prompt_tokens"), worst.prompt)
+        completion = _stated(usage.get("completion_tokens"), worst.completion)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise BilledFault(f"the body is no chat completion ({error!r}): {response.text[:_SHOWN]!r}") from error
-    return Answer(str(text or ""), str(finish), prompt, completion, round(seconds, 4))
+    return Answer(text, str(finish), prompt, completion, round(seconds, 4))
+
+
+def _stated(tokens: object, worst: int) -> int:
+    """Tokens as the server states them; at their worst where it states none, or what cannot be."""
+    stated = int(tokens) if isinstance(tokens, int | float | str) else 0
+    return stated if 0 < stated < _MOST_TOKENS else worst
 
 
 def _retry_after_s(response: httpx.Response) -> float:

@@ -27,6 +27,8 @@ def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale, source: str
             f"the labels of tree {plan.after} are in the book and are taken up again: {len(plan.moved):,} rows get "
             f"another first leaf, {plan.fresh:,} that came since are labelled"
         )
+    elif plan.fresh:
+        lines.append(f"{plan.fresh:,} queries that have no label yet are labelled with it")
     for name, leaves in plan.partitions._asdict().items():
         lines.append(f"leaves that {name.replace('changed', 'change')}: {_listed(leaves)}")
     lines.append("stale: " + ", ".join(f"{count:,} {name}" for name, count in stale.counts().items()))

@@ -82,6 +82,9 @@ def read_nodes(path: Path, faults: list[str], *, needed: set[str], what: str) ->
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         faults.append(f"{path.name}:{line}: not YAML: {error.problem}")
         return None
+    except (yaml.YAMLError, RecursionError) as error:
+        faults.append(f"{path.name}: not YAML: {' '.join(str(error).split())}")
+        return None
     if root is None:
         faults.append(f"{path.name}:1: empty; {what} needs {', '.join(sorted(needed))}")
     return root

@@ -92,7 +92,9 @@ def load_taxonomy(folder: Path | None = None) -> Taxonomy:
         TaxonomyError: a file does not follow the schema; every fault is named with file, line and field.
     """
     place = folder or default_folder()
-    paths = sorted(place.glob("*.yaml"))
+    if strange := sorted(path.name for path in place.glob("*.yml")):
+        raise TaxonomyError([f"{name}: a branch's file ends in .yaml: rename it" for name in strange])
+    paths = sorted(path for path in place.glob("*.yaml") if path.is_file())
     if not paths:
         raise FileNotFoundError(f"{place} holds no taxonomy: it needs one .yaml file per level-1 branch")
     faults: list[str] = []

@@ -21,7 +21,7 @@ from dagster_project.commands.current import (
 from dagster_project.commands.inventory import Inventory
 from dagster_project.commands.progress import Listener, Screen, heard_by, is_stop, raised_by_stage
 from dagster_project.jobs import factory
-from dagster_project.leaves import tags_over_leaves
+from dagster_project.leaves import tags_over_leaves, tree_in
 from dagster_project.registration import register_run
 from resources.lake import Lake
 from resources.registry import Registry
@@ -110,12 +110,20 @@ class Line:
         for stage in stages:
             if (found := last[stage.key]) is not None and reasons[stage.key] is None:
                 reasons[stage.key] = self.inventory.amiss(stage.table, found.run_id)
+        if reasons.get(keys.INTENT_TAXONOMY, "") is None and self._tree_changed():
+            reasons[keys.INTENT_TAXONOMY] = "its files changed (`loopwright taxonomy plan` says what follows)"
         for key in reasons:
             if key in self.made:
                 reasons[key] = None
             elif self.wish.again or (key == keys.RAW_QUERIES and self.wish.own):  # the file may have changed
                 reasons[key] = reasons[key] or "asked for"
         return reasons
+
+    def _tree_changed(self) -> bool:
+        """Whether the files of the tree are others than those that the lake's table was made from."""
+        table = keys.table_of(keys.INTENT_TAXONOMY)
+        folder = str(self.settings.get(table, {}).get("folder", ""))
+        return not tree_in(folder).table().equals(self.lake.read(table))
 
     def _execute(self, now: Sequence[dg.AssetKey]) -> dg.ExecuteInProcessResult:
         tables = {keys.table_of(key) for key in now}

@@ -95,7 +95,9 @@ def run(
     leaves: Sequence[str] = (),
 ) -> dg.ExecuteInProcessResult:
     """Make these assets in this process; a failure is in the result, not raised."""
-    ops = {table.replace("/", "__"): {"config": dict(own)} for table, own in settings.items()}
+    made = {table_of(key) for key in keys} & set(declared)
+    stated = {table: {**declared[table]().model_dump(), **settings.get(table, {})} for table in sorted(made)}
+    ops = {table.replace("/", "__"): {"config": own} for table, own in stated.items()}
     tree = settings.get(TREE) or declared[TREE]().model_dump()
     by_leaf = any(defs.resolve_asset_graph().get(key).is_partitioned for key in keys)
     return defs.resolve_implicit_global_asset_job_def().execute_in_process(

@@ -76,14 +76,20 @@ def apply(
 ) -> None:
     """Approve the plan from the labels' tree to the folder's, and label by it here and now."""
     with clear_errors():
-        lake = _lake()
+        lake, folder = _lake(), Path(after).expanduser() if after else configured_folder()
+        if not folder.is_dir():
+            raise FileNotFoundError(
+                f"{after!r} is no folder of a tree: labels are made from files (`git show` has old ones)"
+            )
         _, plan = planned(lake, "", after)
-        tree = tree_named(lake, after or str(configured_folder()))
+        leaves = leaves_of(plan, tree_named(lake, str(folder)))
         given = approve(lake, plan)
         say(f"plan {given.plan} approved: {given.calls:,} calls, from tree {given.before} to {given.after}")
+        if approve_only and folder.resolve() != configured_folder().resolve():
+            say(f"the profile names {configured_folder()}: until it names {folder}, the pages do not act on this")
     if not approve_only:
-        folder = {"folder": str(Path(after).expanduser().absolute())} if after else {}
-        make(SELECTION, settings={"taxonomy/intent_taxonomy": folder}, leaves=leaves_of(plan, tree))
+        own = {"folder": str(folder.absolute())} if after else {}
+        make(SELECTION, settings={"taxonomy/intent_taxonomy": own}, leaves=leaves)
 
 
 @app.command("versions")
@@ -114,6 +120,8 @@ def show(
                 f"no version begins with {version!r}; there are {', '.join(v for _, v in found) or 'none'}"
             )
         for book, full in mine:
+            if leaf not in set(book.page(full)["leaf"]):
+                raise ValueError(f"tree {full} has no labels of {leaf!r}; it has {', '.join(book.page(full)['leaf'])}")
             rows = book.leaf(full, leaf)
             say(f"{leaf} under tree {full} by {book.annotator}: {len(rows):,} labels")
             for query_id, second, sure in rows.head(most).select("query_id", "secondary", "confidence").iter_rows():

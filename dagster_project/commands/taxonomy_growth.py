@@ -8,7 +8,6 @@ What is drafted lies in the state folder under `taxonomy/` unless a folder is gi
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -29,14 +28,16 @@ from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
 from dagster_project.commands.growth_teacher import GrowthTeacher, growth_teacher
 from dagster_project.commands.summary import columns
+from dagster_project.trees import configured_folder
 from resources.embedder import Embedder
 from resources.lake import Lake
 
 TagFiles = Annotated[list[Path], typer.Argument(help="CSV, JSONL or JSON exports of Label Studio.")]
 TagOption = Annotated[list[Path] | None, typer.Option(help="A file of expert tags; may be given several times.")]
-TreeOption = Annotated[Path | None, typer.Option(help="Folder of the tree; the default tree without it.")]
+TreeOption = Annotated[Path | None, typer.Option(help="Folder of the tree; that of the profile without it.")]
 TeacherOption = Annotated[bool, typer.Option("--teacher", help="Ask the language model of the profile's [teacher].")]
 FolderOption = Annotated[Path | None, typer.Option(help="Folder of the proposals; in the state folder without it.")]
+EXPERT_TAGS = "taxonomy/expert_tags"
 _SAMPLE = 20_000
 """Queries that induction looks at, at most: the often asked first."""
 
@@ -62,14 +63,24 @@ def experts(
     """Read expert tags into the lake, and show how far the experts agree."""
     with clear_errors():
         found = read_expert_tags(tagged, COLUMNS._replace(query=query, tags=tags, annotator=annotator))
+        if found.rows.is_empty():
+            raise ValueError(f"no tags in {', '.join(map(str, tagged))}: what was read earlier stays as it is")
         lake = _lake()
-        lake.write("taxonomy/expert_tags", found.rows)
+        lake.write(EXPERT_TAGS, beside_earlier(lake, found.rows))
         lake.write("taxonomy/expert_tags_quarantine", found.quarantine)
     say(
         f"{len(found.rows)} answers on {found.rows['query'].n_unique()} queries, {len(found.quarantine)} rows set aside"
     )
     _say_frame(agreement_of_annotators(found.rows).with_columns(pl.col("kappa").round(3)))
     _say_frame(found.quarantine)
+
+
+def beside_earlier(lake: Lake, rows: pl.DataFrame) -> pl.DataFrame:
+    """New answers beside those of earlier files; a file that is read again takes the place of what it said before."""
+    if not lake.exists(EXPERT_TAGS):
+        return rows
+    earlier = lake.read(EXPERT_TAGS)
+    return pl.concat([earlier.filter(~pl.col("source_file").is_in(rows["source_file"].implode())), rows])
 
 
 def induce(
@@ -220,8 +231,8 @@ def _tags(expert: list[Path] | None) -> dict[str, str]:
     if expert:
         found: ExpertTags = read_expert_tags(expert)
         rows = found.rows
-    elif lake.exists("taxonomy/expert_tags"):
-        rows = lake.read("taxonomy/expert_tags")
+    elif lake.exists(EXPERT_TAGS):
+        rows = lake.read(EXPERT_TAGS)
     else:
         return {}
     return {query: tags[0] for query, tags in tags_by_query(rows).select("query", "tags").iter_rows()}
@@ -236,7 +247,7 @@ def _lake() -> Lake:
 
 
 def _tree(tree: Path | None) -> Path:
-    return tree or Path(str(files("assets.taxonomy").joinpath("tree")))
+    return tree or configured_folder()
 
 
 def _proposals(folder: Path | None) -> Path:
