@@ -42,6 +42,10 @@ class Factory:
     def split_weather(self) -> None:
         """Edit the tree as a person would, and confirm the migration that the command drafts."""
         with_weather_split(self.tree)
+        self.confirm()
+
+    def confirm(self) -> None:
+        """Confirm the migration that the command drafts for the tree as it is."""
         version = self.run("taxonomy", "versions").split()[0]
         self.run("taxonomy", "diff", version, str(self.tree), "--write")
         [draft] = (self.tree / FOLDER).glob("*.yaml")

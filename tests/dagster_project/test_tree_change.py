@@ -6,7 +6,7 @@ from assets import keys
 from assets.labels.rules import IRRELEVANT
 from tests.dagster_project.factories import APPEAR, Factory, changed_too, known_leaves, last_made, status, until
 from tests.dagster_project.pages import Pages, running_pages
-from tests.taxonomy.folders import WEATHER
+from tests.taxonomy.folders import WEATHER, with_weather_split
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +33,11 @@ def test_a_split_shows_its_plan_and_once_approved_makes_its_leaves_anew_and_noth
     with running_pages(factory.home, str(factory.profile)) as pages:
         before = {table: last_made(pages, table) for table in tables}
         assert {status(pages, table, WEATHER) for table in tables} == {"FRESH"}
-        factory.split_weather()
-
-        assert set(until(lambda: ended(pages, "plan_tree_change"), pages)) == {"SUCCESS"}
-        [shown, *_] = pages.ask(NOTES, key={"path": ["taxonomy", "intent_taxonomy"]})["assetNodeOrError"][
-            "assetObservations"
-        ]
-        [plan] = [entry["mdStr"] for entry in shown["metadataEntries"] if entry["label"] == "plan"]
-        assert f"split {WEATHER} ->" in plan
+        with_weather_split(factory.tree)
+        assert f"removal {WEATHER}" in until(lambda: shown(pages), pages), "a split nobody confirmed"
+        factory.confirm()
+        plan = until(lambda: told if f"split {WEATHER} ->" in (told := shown(pages)) else "", pages)
+        assert set(ended(pages, "plan_tree_change")) == {"SUCCESS"}
         assert {table: last_made(pages, table) for table in tables} == before, "nothing is made before the approval"
 
         factory.run("taxonomy", "apply", "--approve-only")
@@ -53,6 +50,13 @@ def test_a_split_shows_its_plan_and_once_approved_makes_its_leaves_anew_and_noth
             assert {status(pages, table, leaf) for leaf in again} == {"FRESH"}, table
         assert status(pages, "sft/seed_policy") == "STALE", "the checkpoint learned from other trajectories"
         assert WEATHER not in until(lambda: leaves(pages, without=WEATHER), pages), "the leaf is gone"
+
+
+def shown(pages: Pages) -> str:
+    """The plan that the taxonomy's page shows; empty where there is none."""
+    notes = pages.ask(NOTES, key={"path": ["taxonomy", "intent_taxonomy"]})["assetNodeOrError"]["assetObservations"]
+    entries = [entry for note in notes[:1] for entry in note["metadataEntries"] if entry["label"] == "plan"]
+    return "".join(str(entry["mdStr"]) for entry in entries)
 
 
 def twins(table: str) -> set[str]:

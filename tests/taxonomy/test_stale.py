@@ -8,6 +8,7 @@ from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import Entry, Said
 from assets.taxonomy.plan import Plan, make_plan
 from assets.taxonomy.stale import buckets, stale_in
+from dagster_project.tree_changes import leaves_of
 from resources.lake import Lake
 from resources.registry import Consumed, Registry
 from tests.taxonomy.builders import taxonomy
@@ -52,3 +53,11 @@ def test_a_checkpoint_is_stale_that_learned_from_a_touched_row_or_from_one_that_
     assert found.checkpoints == ("c1", "c2")
     lake.write("policy/training_queue", pl.DataFrame({"task_id": ["t2"]}))
     assert stale_in(lake, registry, plan()).checkpoints == ("c1", "c2", "c3")
+
+
+def test_a_plan_that_touches_no_row_still_names_a_leaf_for_its_run() -> None:
+    after = taxonomy(without("b.u"))
+    empty = make_plan(diff(taxonomy(TREE), after, []), label_frame([("q1", "a.x", None, None, 0.9)]))
+    assert (empty.partitions.changed, empty.partitions.appear) == ((), ())
+    assert len(leaves_of(empty, after)) == 1
+    assert leaves_of(plan(), taxonomy(AFTER)) == ["a.x.m", "a.x.n", "a.x.other", "a.y"]
