@@ -18,7 +18,7 @@ from dagster_project.registration import register_run
 from resources.registry import Registry
 
 TREE = table_of(INTENT_TAXONOMY)
-EXAMPLES = "'pool/lexical_survivors', '+pool/lexical_survivors' (with all it is made from), 'group:queries', '*'"
+EXAMPLES = "'pool/lexical_survivors', '*pool/lexical_survivors' (with all it is made from), 'group:queries', '*'"
 
 
 def materialize(
