@@ -12,7 +12,7 @@ from assets.partitions import partition_of_each
 from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
 from assets.taxonomy.changes import Diff
 from assets.taxonomy.diff import diff
-from assets.taxonomy.migration import entries_for, read_migrations
+from assets.taxonomy.migration import read_migrations, said_of
 from assets.taxonomy.plan import Plan, make_plan, plan_back
 from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 from assets.taxonomy.tree import Taxonomy
@@ -35,7 +35,7 @@ class Planned(NamedTuple):
 def between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
     """What happened between two trees, with what was confirmed in the migration files beside the second."""
     migrations = read_migrations(migrations_of(after))
-    return diff(old, new, entries_for(migrations, version_of(old), version_of(new)))
+    return diff(old, new, said_of(migrations, old, new))
 
 
 def planned(lake: Lake, before: str = "", after: str = "") -> Planned:

@@ -14,7 +14,7 @@ from assets.labels.book import BOOKED, LabelBook
 from assets.labels.table import LABEL_SCHEMA, LabelTable, keyed
 from assets.taxonomy.apply import apply_plan
 from assets.taxonomy.diff import diff
-from assets.taxonomy.migration import Migration, entries_for
+from assets.taxonomy.migration import Migration, said_of
 from assets.taxonomy.plan import Plan, aliases_after, make_plan
 from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 
@@ -119,8 +119,8 @@ def _start(
         return _Start(pl.DataFrame(schema=BOOKED), "everything")
     before = taxonomy_of(book.lake.read(TREES, earlier[-1]))
     rows = book.present(earlier[-1]).join(texts, on=["query_id", "key"], how="semi")
-    entries = entries_for(migrations, earlier[-1], version)
-    found, aliases = diff(before, taxonomy_of(tree), entries), book.aliases(earlier[-1])
+    now = taxonomy_of(tree)
+    found, aliases = diff(before, now, said_of(migrations, before, now)), book.aliases(earlier[-1])
     plan = make_plan(found, rows, near_below=near_below, aliases=aliases)
     book.alias(version, aliases_after(found, aliases))
     answered: list[LabelTable] = []

@@ -24,6 +24,7 @@ import polars as pl
 import yaml
 
 from assets.taxonomy.schema import NodeReader, read_nodes
+from assets.taxonomy.stored import version_of
 from assets.taxonomy.tree import Taxonomy
 from resources.lake import Lake
 
@@ -102,6 +103,25 @@ def read_migrations(folder: Path) -> tuple[Migration, ...]:
 def entries_for(migrations: Sequence[Migration], before: str, after: str) -> tuple[Entry, ...]:
     """What the files say of the way between two versions, in their order."""
     return tuple(entry for m in migrations if (m.before, m.after) == (before, after) for entry in m.entries)
+
+
+def said_of(migrations: Sequence[Migration], before: Taxonomy, after: Taxonomy) -> tuple[Entry, ...]:
+    """What the files say of the way between two trees.
+
+    Where none is of exactly these two, what was confirmed of the way from the first to another tree still holds as far
+    as it fits: a word corrected after a split was confirmed does not undo it. The newest file counts.
+    """
+    first = version_of(before)
+    if exact := entries_for(migrations, first, version_of(after)):
+        return exact
+    olds, news = ({leaf.id for leaf in tree.real()} for tree in (before, after))
+    held: list[Entry] = []
+    for entry in (entry for m in reversed(migrations) if m.before == first for entry in m.entries if entry.confirmed):
+        named = {leaf for other in held for leaf in other.before}
+        gone = not news & (set(entry.before) - set(entry.after))
+        if gone and olds >= set(entry.before) and news >= set(entry.after) and not named & set(entry.before):
+            held.append(entry)
+    return tuple(held)
 
 
 def check_entries(entries: Sequence[Entry], before: Taxonomy, after: Taxonomy) -> None:

@@ -1,5 +1,6 @@
 """Migration files: what is read from them, and the file, line and field of what is wrong in one."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from assets.taxonomy.changes import Kind
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import (
     Entry,
+    Migration,
     MigrationError,
     Said,
     check_entries,
@@ -16,8 +18,10 @@ from assets.taxonomy.migration import (
     migrations_frame,
     next_file,
     read_migrations,
+    said_of,
     stored_migrations,
 )
+from assets.taxonomy.stored import version_of
 from resources.lake import Lake
 from tests.taxonomy.builders import taxonomy
 
@@ -128,6 +132,17 @@ def test_what_ids_and_meanings_cannot_tell_is_proposed_and_counts_once_confirmed
     assert Kind(str(guess.kind)) in kinds
     assert kinds <= {Kind(str(guess.kind)), Kind.EDIT}
     assert (Kind.EDIT in kinds) == (guess.kind is Said.RENAME)
+
+
+def test_what_was_confirmed_holds_when_another_leaf_is_edited_afterwards_and_not_where_it_no_longer_fits() -> None:
+    old, then = taxonomy(BEFORE), taxonomy(AFTER["into children"][0])
+    split = replace(AFTER["into children"][1], confirmed=True)
+    stated = [Migration(version_of(old), version_of(then), (split, replace(split, confirmed=False)))]
+    assert said_of(stated, old, then) == stated[0].entries
+    touched = taxonomy({"a.x.m": ("1", "2"), "a.x.n": ("3", "4"), "a.y": ("5", "one more")} | dict([Z]))
+    assert said_of(stated, old, touched) == (split,)
+    assert said_of(stated, touched, old) == ()
+    assert said_of(stated, old, taxonomy(BEFORE | {"a.new": ("10",)})) == (), "the leaf is there still"
 
 
 def test_the_next_file_has_the_next_number(tmp_path: Path) -> None:
