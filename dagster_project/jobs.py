@@ -27,6 +27,7 @@ reprobe_frontier: Final = dg.define_asset_job(
 rebuild_leaves: Final = dg.define_asset_job(
     "rebuild_leaves",
     selection=dg.AssetSelection.assets(*keys.BY_LEAF, keys.IRRELEVANCE_SET, keys.DROPPED),
+    executor_def=dg.in_process_executor,  # as in a demo: a process for each step and check starts longer than it works
     description="Make the leaves anew that a change of the tree touches, up to the trajectories that policies learn.",
 )
 
