@@ -22,7 +22,7 @@ ui: $(INSTALLED)
 	$(BIN)/loopwright ui --port $(PORT)
 
 test: $(INSTALLED)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

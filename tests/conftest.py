@@ -29,6 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"LOOPWRIGHT_REQUIRE names {', '.join(sorted(unknown))}; allowed: {allowed}")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with slow tests come first, so that no process is left alone with them at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """A skip of what this machine promised to have is a failure."""
