@@ -52,7 +52,7 @@ class Factory:
         draft.write_text(draft.read_text().replace("confirmed: false", "confirmed: true"))
 
 
-def until(what: Callable[[], Any], pages: Pages, seconds: float = 240) -> Any:
+def until(what: Callable[[], Any], pages: Pages, seconds: float = 420) -> Any:
     """What `what` gives, as soon as it gives something."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
