@@ -59,6 +59,7 @@ class ResultKey(BaseModel):
     verifier: str
     judge: str = "none"
     rubric: str = "none"
+    user: str = "none"
     sampler: str
     template: str
     policy: str
@@ -75,6 +76,16 @@ class Step:
 
     call: Call
     observation: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the agent said to the user, and the reply."""
+
+    after: int
+    """How many steps had been taken when it was said."""
+    said: str
+    reply: str
 
 
 @dataclass(slots=True)
@@ -103,6 +114,8 @@ class Attempt:
     """None while running; `answered`, `malformed`, `budget` (calls), `length` (tokens), or `failed` (ours)."""
     failure: str | None = None
     tokens: Tokens | None = None
+    exchanges: list[Exchange] = field(default_factory=list)
+    """The conversation with the user, where the task has one."""
 
     @property
     def instruction(self) -> str:
@@ -125,6 +138,7 @@ class Episode:
     ended: str
     verdict: Verdict
     tokens: Tokens | None = None
+    exchanges: tuple[Exchange, ...] = ()
 
     @property
     def episode_id(self) -> str:

@@ -8,10 +8,11 @@ zero.
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from environments.episode import Attempt, Episode, Invalid, NoResult, ResultKey, Step, Verdict
+from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, ResultKey, Step, Verdict
 from environments.policy import Action, Answer, Malformed, Policy
 from environments.seeds import stable_hash
 from environments.task import Call, Task
+from environments.user import User, UserFailure
 from environments.verifier import Verifier, VerifierError
 from environments.world import World, WorldFailure, WorldPool
 
@@ -28,16 +29,22 @@ def attempts_at(tasks: Sequence[Task], k: int, seed: int) -> list[Attempt]:
 
 
 def rollout(
-    attempts: Sequence[Attempt], policy: Policy, pool: WorldPool, verifier: Verifier, key: ResultKey
+    attempts: Sequence[Attempt],
+    policy: Policy,
+    pool: WorldPool,
+    verifier: Verifier,
+    key: ResultKey,
+    *,
+    user: User | None = None,
 ) -> list[Episode]:
-    """Run one batch of fresh attempts to their ends and grade them, in order."""
-    worlds = [pool.lend() for _ in attempts]
+    """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
+    worlds = [_begun(attempt, pool.lend()) for attempt in attempts]
     policy.begin(attempts)
-    running = list(range(len(attempts)))
+    running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:
         actions = policy.act([attempts[i] for i in running])
         for i, action in zip(running, actions, strict=True):
-            _advance(attempts[i], action, worlds[i])
+            _advance(attempts[i], action, worlds[i], user)
         running = [i for i in running if attempts[i].ended is None]
     episodes = [_finish(a, w, verifier, key) for a, w in zip(attempts, worlds, strict=True)]
     for episode, world in zip(episodes, worlds, strict=True):
@@ -55,20 +62,21 @@ def rollouts(
     k: int,
     seed: int,
     batch: int = 192,
+    user: User | None = None,
 ) -> Iterator[list[Episode]]:
     """`k` episodes of each task, in fixed batches of about `batch` attempts, so that a resumed run repeats none.
 
     The composition of a batch depends only on the order of `tasks`, `k` and `batch`: redoing one gives the same
     episodes.
     """
-    key = result_key(policy, pool, verifier)
+    key = result_key(policy, pool, verifier, user)
     per = max(1, batch // k)
     for start in range(0, len(tasks), per):
-        yield rollout(attempts_at(tasks[start : start + per], k, seed), policy, pool, verifier, key)
+        yield rollout(attempts_at(tasks[start : start + per], k, seed), policy, pool, verifier, key, user=user)
 
 
-def result_key(policy: Policy, pool: WorldPool, verifier: Verifier) -> ResultKey:
-    """The key under which this policy, world and verifier score."""
+def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User | None = None) -> ResultKey:
+    """The key under which this policy, world, verifier and user score."""
     world = pool.lend()
     schemas = [t.schema() for t in world.tools().values()]
     version = world.version
@@ -77,14 +85,26 @@ def result_key(policy: Policy, pool: WorldPool, verifier: Verifier) -> ResultKey
         world=version,
         tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
         verifier=verifier.version,
+        user=user.version if user else "none",
         sampler=policy.sampler,
         template=policy.template,
         policy=policy.version,
     )
 
 
-def _advance(attempt: Attempt, action: Action, world: World) -> None:
-    if isinstance(action, Answer):
+def _begun(attempt: Attempt, world: World) -> World:
+    """The world in the initial state of the attempt's task."""
+    try:
+        world.begin(attempt.task)
+    except WorldFailure as failure:
+        attempt.ended, attempt.failure = "failed", str(failure)
+    return world
+
+
+def _advance(attempt: Attempt, action: Action, world: World, user: User | None) -> None:
+    if isinstance(action, Answer) and attempt.task.user is not None:
+        _converse(attempt, action.text, user)
+    elif isinstance(action, Answer):
         attempt.answer, attempt.ended = action.text, "answered"
     elif isinstance(action, Malformed):
         attempt.ended, attempt.failure = action.cause, action.text
@@ -92,6 +112,21 @@ def _advance(attempt: Attempt, action: Action, world: World) -> None:
         attempt.ended = "budget"
     else:
         _call(attempt, action, world)
+
+
+def _converse(attempt: Attempt, said: str, user: User | None) -> None:
+    """The user answers; what the agent said last is its answer."""
+    if user is None:
+        raise ValueError(f"task {attempt.task.task_id} has a user: give rollout one (user=)")
+    try:
+        reply = user.reply(attempt, said)
+    except UserFailure as failure:
+        attempt.ended, attempt.failure = "failed", f"user: {failure}"
+        return
+    attempt.answer = said
+    attempt.exchanges.append(Exchange(len(attempt.steps), said, reply.text))
+    if reply.ended:
+        attempt.ended = "answered"
 
 
 def _call(attempt: Attempt, call: Call, world: World) -> None:
@@ -117,6 +152,7 @@ def _finish(attempt: Attempt, world: World, verifier: Verifier, key: ResultKey) 
         ended=attempt.ended or "failed",
         verdict=_verdict(attempt, world, verifier),
         tokens=attempt.tokens,
+        exchanges=tuple(attempt.exchanges),
     )
 
 

@@ -5,9 +5,12 @@ that admission can prove the task solvable, and only scripted policies may look 
 """
 
 import hashlib
+import json
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
+
+from environments.fault import Fault
 
 Split = Literal["train", "dev", "hidden"]
 FactKind = Literal["number", "code", "name", "word"]
@@ -45,6 +48,30 @@ class Booking(BaseModel):
     date: str
 
 
+class Change(BaseModel):
+    """A row that must differ at the end of an episode from what it was at its start."""
+
+    model_config = ConfigDict(frozen=True)
+
+    table: str
+    key: str | None = None
+    """Primary key; None for a new row whose key the world makes up."""
+    columns: dict[str, Any] | None
+    """Values that the row must hold at the end (others may be anything); None where it must be gone."""
+
+
+class Order(BaseModel):
+    """A side effect that must come before another: the approval before the refund."""
+
+    model_config = ConfigDict(frozen=True)
+
+    first: str
+    """Name of the tool that writes first."""
+    then: str
+    key: str | None = None
+    """Both entries of the ledger must carry this key, where it is given."""
+
+
 class Goal(BaseModel):
     """What must hold at the end of an episode."""
 
@@ -56,12 +83,32 @@ class Goal(BaseModel):
     """Facts the answer must not state: the alternatives, so that hedging earns nothing."""
     bookings: tuple[Booking, ...] = ()
     """Everything that must have been written; an empty tuple forbids any write."""
+    changes: tuple[Change, ...] | None = None
+    """Every row that must have changed and how, and no other may; None where `bookings` says it."""
+    order: tuple[Order, ...] = ()
     seen: tuple[str, ...] = ()
     """Digests of what the tools must have shown before an answer counts: a comparison with one side is a guess."""
     reason: str | None = None
     """Where the right end is a refusal or a question back: its typed reason."""
     evidence_error: str | None = None
     """The error code that the agent must have met before it may refuse (the investigation that justifies it)."""
+
+
+_LATER_IN_GOAL = {"changes", "order"}
+"""Fields that say something only where they are set: ids from before they existed stay."""
+
+
+class UserGoal(BaseModel):
+    """What the user of a task with several turns wants, knows and tells only when asked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    persona: str = "plain"
+    """`plain`, `impatient` (ends early), `forgetful` (needs asking twice)."""
+    facts: dict[str, str] = {}
+    """Told when asked for: name of the fact -> how the user says it."""
+    closing: str = "Thank you, that is all."
+    max_replies: int = 8
 
 
 class Task(BaseModel):
@@ -91,12 +138,26 @@ class Task(BaseModel):
     wordings: tuple[str, ...] = ()
     """Other ways to say `instruction`, for attempts that must not all read the same."""
     fault_seed: int | None = None
+    initial: dict[str, tuple[dict[str, Any], ...]] = {}
+    """Rows by table that the world starts with, in place of or beside its own."""
+    faults: tuple[Fault, ...] = ()
+    """What goes wrong, where; the same for every attempt."""
+    user: UserGoal | None = None
+    """Whom the agent talks with; None where the instruction is all that is said."""
+    rubric: str | None = None
+    """Name of the rubric that grades what no state shows; None where nothing is left to grade."""
 
     @property
     def task_id(self) -> str:
-        """Content hash: same instruction, tools, goal and budget give the same id."""
-        shown = self.model_dump_json(include={"world", "instruction", "tools", "goal", "max_calls", "fault_seed"})
-        return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
+        """Content hash: same instruction, tools, goal, budget, start, faults and user give the same id."""
+        goal = self.goal.model_dump(mode="json", exclude=_LATER_IN_GOAL)
+        later = self.goal.model_dump(mode="json", include=_LATER_IN_GOAL, exclude_defaults=True)
+        shown = self.model_dump(mode="json", include={"world", "instruction", "tools", "max_calls", "fault_seed"})
+        more = self.model_dump(mode="json", include={"initial", "faults", "user", "rubric"}, exclude_defaults=True)
+        told = {n: shown[n] for n in ("world", "instruction", "tools")} | {"goal": {**goal, **later}}
+        told |= {n: shown[n] for n in ("max_calls", "fault_seed")} | more
+        text = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
     def wording(self, attempt: int) -> str:
         """The instruction that attempt number `attempt` reads."""

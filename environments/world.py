@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from environments.task import Booking
+from environments.task import Task
 from environments.tool import Tool
 
 
@@ -18,6 +18,20 @@ class SideEffect:
     key: str
     before: str | None
     after: str | None
+    at: int = 0
+    """The world's own clock, in tool calls since the reset."""
+    idempotency_key: str | None = None
+
+
+class RowChange(NamedTuple):
+    """One row of the state that an episode changed."""
+
+    table: str
+    key: str
+    before: dict[str, Any] | None
+    """None where the row is new."""
+    after: dict[str, Any] | None
+    """None where the row is gone."""
 
 
 class WorldFailure(RuntimeError):
@@ -35,6 +49,16 @@ class World(Protocol):
     @property
     def version(self) -> str:
         """Hash of everything that decides what its tools return."""
+        ...
+
+    @property
+    def policy(self) -> str:
+        """The document that says what is allowed; empty where there is none. It is evidence for what an answer says."""
+        ...
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Unit of each numeric field that the tools return, by the field's name: `price` -> `euros`."""
         ...
 
     def tools(self) -> Mapping[str, Tool]:
@@ -57,8 +81,16 @@ class World(Protocol):
         """Hash of the whole state; equal after every reset."""
         ...
 
-    def bookings(self) -> Sequence[Booking]:
-        """What has been written, in order."""
+    def begin(self, task: Task) -> None:
+        """Set the initial state of a task, right after a reset; changes count from here.
+
+        Raises:
+            WorldFailure: the world is broken.
+        """
+        ...
+
+    def changes(self) -> Sequence[RowChange]:
+        """The rows that differ from what they were when the task began, by table and key."""
         ...
 
     def ledger(self) -> Sequence[SideEffect]:

@@ -12,15 +12,16 @@ import inspect
 import json
 import re
 import sys
-from collections import Counter
 from functools import cached_property
 
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Goal
 from environments.verifiers import claims as claims_module
+from environments.verifiers import state as state_module
 from environments.verifiers import veto as veto_module
 from environments.verifiers.claims import VERDICT_WORDS, claims, same_value, states
+from environments.verifiers.state import state_failure
 from environments.verifiers.veto import quoted, unsupported
 from environments.world import World
 
@@ -63,7 +64,7 @@ class OutcomeVerifier:
     @cached_property
     def version(self) -> str:
         """Hash of the verifier's own code."""
-        modules = (claims_module, veto_module, sys.modules[__name__])
+        modules = (claims_module, state_module, veto_module, sys.modules[__name__])
         source = "".join(inspect.getsource(m) for m in modules)
         return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
@@ -73,7 +74,7 @@ class OutcomeVerifier:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
-        failed = failed or _state_failure(goal, world)
+        failed = failed or state_failure(goal, world)
         vetoed = None if goal.reason and not failed else unsupported(attempt)
         if vetoed is not None:
             span = attempt.answer[vetoed.start : vetoed.end]
@@ -146,14 +147,3 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
     named = {f.value.casefold() for f in goal.required}
     beside = [c for c in claims(answer) if c.kind != "name" or c.value.casefold() not in named]
     return ("claims_beside_refusal", beside[0].value) if beside else None
-
-
-def _state_failure(goal: Goal, world: World) -> tuple[str, str] | None:
-    wanted, found = Counter(goal.bookings), Counter(world.bookings())
-    if wanted != found:
-        missing, extra = wanted - found, found - wanted
-        first = next(iter(missing or extra))
-        return ("not_written" if missing else "unasked_write"), f"{first.kind} {first.number}"
-    if len(world.ledger()) != len(goal.bookings):
-        return "unasked_write", "ledger"
-    return None

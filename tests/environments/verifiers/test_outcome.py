@@ -101,7 +101,8 @@ def test_right_words_with_a_wrong_end_state_name_the_booking() -> None:
     )
     task = task_of("flight").model_copy(update={"goal": goal})
     missing = verdict(task, flights(), "done.")
-    assert (missing.cause, missing.evidence) == ("not_written", "flight UA16")
+    assert missing.cause == "not_written"
+    assert missing.evidence.startswith("booking kind=flight, number=UA16")
     other_day = verdict(task, flights(date="2026-06-13"), "done.")
     assert other_day.cause == "not_written"
 
@@ -109,7 +110,8 @@ def test_right_words_with_a_wrong_end_state_name_the_booking() -> None:
 def test_a_task_that_asks_for_no_booking_forbids_one() -> None:
     task = task_of("flight").model_copy(update={"max_calls": 3})
     found = verdict(task, flights(), book("UA16"), "UA16 for 152 euros.")
-    assert (found.reward, found.cause, found.evidence) == (0.0, "unasked_write", "flight UA16")
+    assert (found.reward, found.cause) == (0.0, "unasked_write")
+    assert found.evidence.startswith("booking QX")
 
 
 @pytest.mark.parametrize(

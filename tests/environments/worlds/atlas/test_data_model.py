@@ -15,9 +15,7 @@ from environments.worlds.atlas.data_model import (
     gazetteer,
     great_circle_km,
     neighbours,
-    open_state,
     speakable,
-    state_rows,
     surnames,
 )
 
@@ -101,10 +99,3 @@ def test_neighbours_are_near_of_the_same_side_and_never_oneself() -> None:
 def test_places_are_not_named_after_cities() -> None:
     assert len(surnames()) > 300
     assert not {fold(s) for s in surnames()} & cities().keys()
-
-
-def test_two_states_share_nothing() -> None:
-    one, other = open_state(), open_state()
-    one.execute("INSERT INTO booking VALUES ('QX1', 'flight', 'KL1', 'a', 'b', '2026-06-12', 1)")
-    assert [row[1] for row in state_rows(one)] == ["QX1"]
-    assert list(state_rows(other)) == []

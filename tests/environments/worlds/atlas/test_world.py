@@ -250,10 +250,10 @@ def test_sessions_run_in_threads_of_their_own_give_what_they_give_alone() -> Non
 def test_a_state_that_cannot_be_written_is_a_failure_of_the_world_and_not_an_answer() -> None:
     world = AtlasWorld()
     run(world, [SEARCH])
-    world._state.close()
+    world.state.connection.close()
     with pytest.raises(WorldFailure, match="atlas state failed in travel_book_ticket"):
         world.call(*BOOK)
-    for read in (world.bookings, world.ledger, world.state_hash):
+    for read in (world.bookings, world.changes, world.ledger, world.state_hash):
         with pytest.raises(WorldFailure, match="atlas state"):
             read()
     with pytest.raises(WorldFailure, match="atlas state"):
@@ -264,5 +264,5 @@ def test_a_session_that_cannot_be_reset_is_left_behind() -> None:
     pool = WorldPool(AtlasWorld)
     broken = pool.lend()
     pool.give_back(broken)
-    broken._state.close()  # type: ignore[attr-defined]
+    broken.state.connection.close()  # type: ignore[attr-defined]
     assert run(pool.lend(), [SEARCH, BOOK])[1]["booked"] == "UA16"  # type: ignore[arg-type]
