@@ -99,15 +99,17 @@ def lexical_survivors(
     context: dg.AssetExecutionContext, config: LexicalSurvivorsConfig, lake: Lake
 ) -> dg.MaterializeResult:
     """Distinct queries without near copies: MinHash LSH proposes, exact Jaccard similarity decides."""
-    queries = lake.read("queries/distinct_queries", columns=[*_COLUMNS, "support"])
-    policy = Policy(config.keep_numbers, config.keep_names)
     layer = lexical_layer(
-        queries, lake.folder(INDEX), threshold=config.threshold, policy=policy, floor=config.floor,
+        lake.read("queries/distinct_queries", columns=["query_id", "normal", "context", "first_seen", "support"]),
+        lake.folder(INDEX),
+        threshold=config.threshold,
+        policy=Policy(config.keep_numbers, config.keep_names),
+        floor=config.floor,
         progress=Reporter(context).progress,
-    )  # fmt: skip
+    )
     store(lake, "lexical", layer.stored)
     lake.write(DROPPED, layer.dropped, "lexical")
-    context.log.info("%d queries: %d kept, %d near copies", len(queries), len(layer.kept), len(layer.dropped))
+    context.log.info("%d kept, %d near copies", len(layer.kept), len(layer.dropped))
     figures = {"similarity of dropped": similarity_figure(layer.dropped, config.threshold)}
     kept = layer.kept.select("query_id", "support")
     return materialized(lake, "pool/lexical_survivors", kept, numbers=layer.numbers, figures=figures)

@@ -15,15 +15,16 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import Progress, band_keys, lexical_survivors, silent
-from assets.pool.minhash import CROWD, Banding, bands_for
-from assets.pool.segments import Segment, picked, segment_of
+from assets.pool.lexical import Facts, Progress, band_keys, groups_of, silent, survivors_of
+from assets.pool.minhash import CROWD, Banding, bands_for, utf8_of
+from assets.pool.segments import LAST, OrderedKeys, Segment, picked, segment_of, segment_with
 from assets.pool.survival import Survival
 
 
@@ -50,7 +51,7 @@ class _Between(NamedTuple):
 class LexicalIndex:
     """Every row so far, who stands for it, and where to look for rows like it.
 
-    A row's slot is its number in the order of arrival; nothing depends on it.
+    A row's slot is its number among the segments' rows; nothing depends on it.
     """
 
     threshold: float
@@ -71,8 +72,9 @@ class LexicalIndex:
         ids: pl.Series | Sequence[str],
         first_seen: pl.Series,
         texts: pl.Series,
-        facts: Sequence[str] | None,
+        facts: Facts,
         progress: Progress = silent,
+        scratch: Path | None = None,
     ) -> list[int]:
         """Take in rows and decide them and whatever they change; returns the slots of older rows that changed.
 
@@ -82,16 +84,19 @@ class LexicalIndex:
             texts: normalised.
             facts: keys of what must agree, or None for the numbers written in digits.
             progress: told what is being done, and how far it is.
+            scratch: folder for the keys of the first rows, which go from there into the index's own; None keeps them
+                in memory.
 
         Raises:
             ValueError: a text is empty, or lengths differ.
+            OSError: no room in `scratch`.
         """
         if not len(ids) == len(first_seen) == len(texts):
             raise ValueError(f"rows need id, time and text each, got {len(ids)}, {len(first_seen)}, {len(texts)}")
         if not len(ids):
             return []
         if not len(self):
-            self.fill(ids, first_seen, texts, facts, progress)
+            self.fill(ids, first_seen, texts, facts, progress, scratch)
             return []
         first = len(self)
         self._append(ids, first_seen, texts, facts)
@@ -105,22 +110,29 @@ class LexicalIndex:
         ids: pl.Series | Sequence[str],
         first_seen: pl.Series,
         texts: pl.Series,
-        facts: Sequence[str] | None,
+        facts: Facts,
         progress: Progress = silent,
+        scratch: Path | None = None,
     ) -> None:
         """Take in the first rows, all at once: what `add` would decide, without asking row by row.
 
         Raises:
             ValueError: there are rows already.
+            OSError: no room in `scratch`.
         """
         if len(self):
             raise ValueError(f"the index holds {len(self)} rows already: add to it")
-        self._append(ids, first_seen, texts, facts)
-        order = self.in_keep_order()
-        chosen = [facts[slot] for slot in order.tolist()] if facts is not None else None
-        found = lexical_survivors(texts.gather(order), chosen, self.threshold, progress=progress)
-        self.survivor_S, self.similarity_S = np.empty(len(order), np.int64), np.empty(len(order), np.float32)
-        self.survivor_S[order], self.similarity_S[order] = order[found.survivor_N], found.similarity_N
+        utf8 = utf8_of(texts)
+        group_N = groups_of(utf8, facts, numbers=True)
+        order_N = _keep_order(ids, first_seen)
+        if (np.diff(order_N) != 1).any():
+            ids, first_seen = pl.Series(ids, dtype=pl.String).gather(order_N), first_seen.gather(order_N)
+            utf8, group_N = utf8_of(texts.gather(order_N)), group_N[order_N]
+        keys = OrderedKeys(self.banding, len(ids), scratch)
+        found = survivors_of(utf8, group_N, self.threshold, band=keys.add, progress=progress)
+        self.offsets.append(0)
+        self.segments.append(segment_with(ids, first_seen, utf8, group_N, keys))
+        self.survivor_S, self.similarity_S = found.survivor_N, found.similarity_N
 
     def survival(self, slots: NDArray[np.int64]) -> Survival:
         """What was decided about all rows, as a run over them in the order of `slots` would say it."""
@@ -136,14 +148,10 @@ class LexicalIndex:
         """Every slot, by first seen, then id."""
         if not self.segments:
             return np.empty(0, np.int64)
-        frame = pl.DataFrame(
-            {"seen": np.concatenate([s.seen_N for s in self.segments]), "id": pl.concat([s.ids for s in self.segments])}
-        )
-        return frame.with_row_index("slot").sort("seen", "id")["slot"].to_numpy().astype(np.int64)
+        seen = pl.Series(np.concatenate([s.seen_N for s in self.segments]))
+        return _keep_order(pl.concat([s.ids for s in self.segments]), seen)
 
-    def _append(
-        self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Sequence[str] | None
-    ) -> None:
+    def _append(self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Facts) -> None:
         self.offsets.append(sum(len(s.ids) for s in self.segments))
         self.segments.append(segment_of(ids, first_seen, texts, facts, self.banding))
 
@@ -268,6 +276,12 @@ class LexicalIndex:
                 at_P = mine_P[within_P]
                 rows = (left_P[at_P] - self.offsets[left], right_P[at_P] - self.offsets[right])
                 yield _Between(self.segments[left], self.segments[right], at_P, *rows)
+
+
+def _keep_order(ids: pl.Series | Sequence[str], first_seen: pl.Series) -> NDArray[np.int64]:
+    """Rows by first seen, then id."""
+    frame = pl.DataFrame({"seen": first_seen.cast(pl.Int64).fill_null(LAST), "id": pl.Series(ids, dtype=pl.String)})
+    return frame.with_row_index("row").sort("seen", "id")["row"].to_numpy().astype(np.int64)
 
 
 def _by_row(near: Near) -> dict[int, list[tuple[int, float]]]:

@@ -35,29 +35,32 @@ def open_index(folder: Path, key: str, threshold: float) -> LexicalIndex:
     return open_store(folder, key, _index) or LexicalIndex(threshold)
 
 
-def save_index(folder: Path, key: str, index: LexicalIndex, texts: list[pl.Series]) -> None:
-    """Write the segments that are new and the decisions.
+def save_index(folder: Path, key: str, index: LexicalIndex, new: int) -> None:
+    """Write the segments that are new and the decisions; keys that lie in a file already are moved.
 
     Args:
         folder: where to.
         key: as in `open_index`.
         index: what to write.
-        texts: those of the new segments, in order; the last segments of the index.
+        new: how many of the last segments are not in the folder yet.
     """
 
     def _decisions(folder: Path) -> None:
         np.save(folder / "survivor_S.npy", index.survivor_S)
         np.save(folder / "similarity_S.npy", index.similarity_S)
 
-    keep = len(index.segments) - len(texts)
-    new = [partial(_write, s, said) for s, said in zip(index.segments[keep:], texts, strict=True)]
-    save_store(folder, key, keep=keep, segments=new, state=_decisions)
+    keep = len(index.segments) - new
+    save_store(folder, key, keep=keep, segments=[partial(_write, s) for s in index.segments[keep:]], state=_decisions)
 
 
-def _write(segment: Segment, texts: pl.Series, folder: Path) -> None:
-    pl.DataFrame({"id": segment.ids, "text": texts}).write_ipc(folder / ROWS, compression="uncompressed")
+def _write(segment: Segment, folder: Path) -> None:
+    pl.DataFrame({"id": segment.ids, "text": segment.texts}).write_ipc(folder / ROWS, compression="uncompressed")
     for name in ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(segment, name))
+        array = getattr(segment, name)
+        if isinstance(array, np.memmap):
+            Path(str(array.filename)).replace(folder / f"{name}.npy")
+        else:
+            np.save(folder / f"{name}.npy", array)
 
 
 def _read(folder: Path) -> Segment:

@@ -17,23 +17,20 @@ from numpy.typing import NDArray
 from assets.pool.coverage import Certificate, certify
 from assets.pool.decisions import decide, open_decisions, save_decisions
 from assets.pool.epoch import Epoch, Wanted, begin, drift_of, open_epoch, pick, save_epoch, why_end, why_new
-from assets.pool.facts import facts_of, rules_version
+from assets.pool.facts import rules_version
 from assets.pool.geometric import CoreSet, central_picks, centred, centres_of, core_set
 from assets.pool.increment import LexicalIndex
 from assets.pool.index_store import open_index, save_index
 from assets.pool.lexical import Progress, silent
+from assets.pool.lexical_days import fresh_rows, take_in
 from assets.pool.lexical_pairs import lexical_pairs
 from assets.pool.pairs import Stored, stored
 from assets.pool.readings import Reader
-from assets.pool.segments import LAST
 from assets.pool.semantic_pairs import semantic_pairs
 from assets.pool.survival import Survival, dropped_rows, keep_order, kept_rows
 from assets.queries.normalise import fold
 from training.code import code_of
 
-_MOST_NEW = 0.5
-"""Share of new rows beyond which all are decided at once, which is faster."""
-_TEXTS_AT_A_TIME = 10_000
 NEAR_COPY, SAME_MEANING, COVERED = "near_copy", "same_meaning", "covered"
 
 
@@ -93,42 +90,24 @@ def lexical_layer(
     """
     key = f"{threshold} {policy} {code_of(__name__, ('assets',))} {rules_version()}"
     index = open_index(folder, key, threshold) if folder is not None else LexicalIndex(threshold)
-    fresh = _fresh(queries, index)
-    if fresh is None:
-        index, fresh = LexicalIndex(threshold), queries
+    ordered = keep_order(queries)
+    del queries  # of a large log there is one copy, where the caller keeps none
+    told = _told(ordered)
+    fresh_N = fresh_rows(ordered, index)
+    if fresh_N is None:
+        index, fresh_N = LexicalIndex(threshold), np.arange(len(ordered))
     known = len(index)
-    if len(fresh):
-        told = _told(fresh)
-        facts = _facts(told, policy, progress) if policy.names else None
-        facts = [""] * len(fresh) if facts is None and not policy.numbers else facts
-        index.add(fresh["query_id"], fresh["first_seen"], told, facts, progress)
+    if len(fresh_N):
+        fresh = (ordered, told) if len(fresh_N) == len(ordered) else (ordered[fresh_N], told.gather(fresh_N))
+        take_in(index, *fresh, folder, numbers=policy.numbers, names=policy.names, progress=progress)
         if folder is not None:
-            save_index(folder, key, index, [told])
-    order, ordered = index.in_keep_order(), keep_order(queries)
+            save_index(folder, key, index, 1)
+    order = index.in_keep_order()
     survival = index.survival(order)
-    pairs = lexical_pairs(
-        _told(ordered), index.groups(order), survival, threshold=threshold, floor=floor, progress=progress
-    )
+    pairs = lexical_pairs(told, index.groups(order), survival, threshold=threshold, floor=floor, progress=progress)
     layer = _layer(ordered, survival, layer="lexical", rule=NEAR_COPY)
-    measured = {"decided_before": known, "decided_now": len(fresh)}
+    measured = {"decided_before": known, "decided_now": len(fresh_N)}
     return layer._replace(measured=measured, stored=stored(pairs, ordered["query_id"], floor, threshold))
-
-
-def _fresh(queries: pl.DataFrame, index: LexicalIndex) -> pl.DataFrame | None:
-    """The rows that the index does not know, or None where it knows others or at other times, or where most are new."""
-    if not len(index):
-        return None
-    known = pl.DataFrame(
-        {
-            "query_id": pl.concat([s.ids for s in index.segments]),
-            "known": np.concatenate([s.seen_N for s in index.segments]),
-        }
-    )
-    now = queries.with_columns(now=pl.col("first_seen").cast(pl.Int64).fill_null(LAST))
-    both = now.join(known, on="query_id", how="left")
-    fresh = both.filter(pl.col("known").is_null())
-    same = len(both) - len(fresh) == len(known) and both.filter(pl.col("known") != pl.col("now")).is_empty()
-    return fresh.drop("known", "now") if same and len(fresh) <= _MOST_NEW * len(known) else None
 
 
 def semantic_layer(
@@ -274,15 +253,6 @@ def buckets_of(queries: pl.DataFrame) -> list[str]:
     return named.to_series().to_list()
 
 
-def _facts(told: pl.Series, policy: Policy, progress: Progress) -> list[str]:
-    """What each row is about; of all that the lexical layer does this takes longest."""
-    facts: list[str] = []
-    for texts in told.to_frame().iter_slices(_TEXTS_AT_A_TIME):
-        facts += facts_of(texts.to_series().to_list(), numbers=policy.numbers)
-        progress("queries read", len(facts), len(told))
-    return facts
-
-
 def _told(queries: pl.DataFrame) -> pl.Series:
     """What each row says, the turn before it included: "and tomorrow?" after Beijing is not the same after Paris.
 
@@ -294,5 +264,5 @@ def _told(queries: pl.DataFrame) -> pl.Series:
 
 
 def _layer(ordered: pl.DataFrame, survival: Survival, *, layer: str, rule: str) -> Layer:
-    dropped = dropped_rows(ordered["query_id"].to_list(), survival, layer=layer, rule=rule)
+    dropped = dropped_rows(ordered["query_id"], survival, layer=layer, rule=rule)
     return Layer(kept_rows(ordered, survival), dropped)

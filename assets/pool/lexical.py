@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from assets.pool.minhash import CROWD, Banding, Crowd, Utf8, bands_for, permutations_of, utf8_of
 from assets.pool.survival import Survival
+from environments.memo import Memo
+from environments.seeds import stable_hash
 
 _ROWS_AT_A_TIME = 131_072
 _BANDS_AT_A_TIME = 4
@@ -37,9 +39,19 @@ def silent(what: str, done: int, total: int) -> None:
     """Say nothing."""
 
 
+Facts = Sequence[str] | NDArray[np.uint64] | None
+"""What must agree, one key or number per row; None: the numbers written in digits."""
+OrderedBand = Callable[[int, NDArray[np.uint64], NDArray[np.int64]], None]
+"""(band, keys of all rows, rows in order of their keys); the arrays are the caller's no longer than the call."""
+
+
+def unseen(band: int, key_N: NDArray[np.uint64], order_N: NDArray[np.int64]) -> None:
+    """Keep nothing of a band."""
+
+
 def lexical_survivors(
     texts: pl.Series | Sequence[str],
-    facts: Sequence[str] | None,
+    facts: Facts,
     threshold: float,
     *,
     numbers: bool = True,
@@ -65,9 +77,20 @@ def lexical_survivors(
     if len(texts) == 0:
         return Survival(np.empty(0, np.int64), np.empty(0, np.float32))
     utf8 = utf8_of(texts)
-    group_N = groups_of(utf8, facts, numbers=numbers)
+    return survivors_of(utf8, groups_of(utf8, facts, numbers=numbers), threshold, progress=progress)
+
+
+def survivors_of(
+    utf8: Utf8,
+    group_N: NDArray[np.uint64],
+    threshold: float,
+    *,
+    band: OrderedBand = unseen,
+    progress: Progress = silent,
+) -> Survival:
+    """`lexical_survivors` of texts as Arrow holds them; `band` is shown each band's keys in order, before they go."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = shared_buckets(utf8, group_N, bands_for(threshold), pool, progress)
+        found = shared_buckets(utf8, group_N, bands_for(threshold), pool, progress, band)
         return _claimed(utf8, group_N, found, threshold, pool, progress)
 
 
@@ -82,15 +105,14 @@ class Buckets(NamedTuple):
     """First row of each row's component: rows of different components share no bucket."""
 
 
-def groups_of(utf8: Utf8, facts: Sequence[str] | None, *, numbers: bool) -> NDArray[np.uint64]:
-    """One number per row; rows with different ones are never compared."""
-    rows = len(utf8.starts_N) - 1
+def groups_of(utf8: Utf8, facts: Facts, *, numbers: bool) -> NDArray[np.uint64]:
+    """One number per row, the same in every process; rows with different ones are never compared."""
+    if isinstance(facts, np.ndarray):
+        return facts
     if facts is not None:
-        numbered: NDArray[np.uint64] = (
-            pl.Series(facts, dtype=pl.String).cast(pl.Categorical).to_physical().cast(pl.UInt64).to_numpy()
-        )
-        return numbered
-    group_N = np.zeros(rows, dtype=np.uint64)
+        known = Memo(stable_hash, most=1 << 20)
+        return np.fromiter((known[key] for key in facts), dtype=np.uint64, count=len(facts))
+    group_N = np.zeros(len(utf8.starts_N) - 1, dtype=np.uint64)
     if numbers:
         from assets.pool.kernels import digits_of
 
@@ -99,7 +121,12 @@ def groups_of(utf8: Utf8, facts: Sequence[str] | None, *, numbers: bool) -> NDAr
 
 
 def shared_buckets(
-    utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding, pool: ThreadPoolExecutor, progress: Progress
+    utf8: Utf8,
+    group_N: NDArray[np.uint64],
+    banding: Banding,
+    pool: ThreadPoolExecutor,
+    progress: Progress,
+    each: OrderedBand = unseen,
 ) -> Buckets:
     """Put rows that agree in a band into one bucket of it, and rows that share buckets into one component."""
     from assets.pool.kernels import join_rows, number_buckets, roots_of
@@ -110,6 +137,7 @@ def shared_buckets(
     for first in range(0, banding.bands, _BANDS_AT_A_TIME):
         key_BN = _keys(utf8, group_N, banding, first, pool)
         for band, order_N in enumerate(pool.map(np.argsort, key_BN), start=first):
+            each(band, key_BN[band - first], order_N)
             before = taken
             taken = number_buckets(key_BN[band - first], order_N, before, bucket_BN[band])
             join_rows(bucket_BN[band], before, np.empty(taken - before, dtype=np.int32), root_N)

@@ -1,20 +1,21 @@
 """A segment of the lexical index: rows that came together, with their band keys in order and a sketch of each.
 
-Below `increment.py`: who may be similar to a row is a search in each segment and not a scan.
+Below `increment.py`: who may be similar to a row is a search in each segment and not a scan. Keys take 12 bytes a row
+and band, more than all else about a row: those of a large log go to disk band by band, and are mapped from there.
 
 Shapes: N rows of a segment, B bands, Q keys asked for.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import band_keys, groups_of
+from assets.pool.lexical import Facts, band_keys, groups_of
 from assets.pool.minhash import Banding, Utf8, utf8_of
-from environments.seeds import stable_hash
 
 LAST = np.iinfo(np.int64).max
 """When a row without a time was seen: after all others."""
@@ -45,12 +46,79 @@ class Segment(NamedTuple):
         high_Q[order_Q] = np.searchsorted(self.key_BN[band], asked_Q, side="right")
         return low_Q, high_Q - low_Q
 
+    @property
+    def texts(self) -> pl.Series:
+        """The texts, over the same bytes."""
+        import pyarrow as pa
+
+        buffers = [None, pa.py_buffer(self.utf8.starts_N), pa.py_buffer(self.utf8.bytes_C)]
+        return pl.Series("text", pa.Array.from_buffers(pa.large_string(), len(self.ids), buffers))
+
+
+class OrderedKeys:
+    """Band keys of a segment in the making, in memory or in two files of a folder."""
+
+    def __init__(self, banding: Banding, rows: int, folder: Path | None = None) -> None:
+        """Make room for `rows` rows.
+
+        Args:
+            banding: how signatures are cut.
+            rows: of the segment.
+            folder: where the files go, which is made; None keeps all in memory.
+        """
+        shape = (banding.bands, rows)
+        self._files: list[_Growing] = []
+        if folder is None:
+            self._key_BN, self._row_BN = np.empty(shape, np.uint64), np.empty(shape, np.int32)
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._files = [
+                _Growing(folder / "key_BN.npy", shape, np.uint64),
+                _Growing(folder / "row_BN.npy", shape, np.int32),
+            ]
+
+    def add(self, band: int, key_N: NDArray[np.uint64], order_N: NDArray[np.int64]) -> None:
+        """Take in the keys of the next band; see `assets.pool.lexical.OrderedBand`.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        if not self._files:
+            self._key_BN[band], self._row_BN[band] = key_N[order_N], order_N
+        else:
+            self._files[0].append(key_N[order_N])
+            self._files[1].append(order_N.astype(np.int32))
+
+    def arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+        """Keys, sorted in each band, and which row each is of; (B, N) both."""
+        if not self._files:
+            return self._key_BN, self._row_BN
+        return self._files[0].mapped(), self._files[1].mapped()
+
+
+class _Growing:
+    """An array on disk that is written row by row."""
+
+    def __init__(self, path: Path, shape: tuple[int, int], kind: type[Any]) -> None:
+        self._path, self._file = path, path.open("wb")
+        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(kind)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, header)
+
+    def append(self, row_N: NDArray[Any]) -> None:
+        """The next row."""
+        self._file.write(row_N.data)
+
+    def mapped(self) -> Any:
+        """The whole, mapped into memory; nothing can be appended any more."""
+        self._file.close()
+        return np.load(self._path, mmap_mode="r")
+
 
 def segment_of(
     ids: pl.Series | Sequence[str],
     first_seen: pl.Series,
     texts: pl.Series,
-    facts: Sequence[str] | None,
+    facts: Facts,
     banding: Banding,
 ) -> Segment:
     """The segment of some rows.
@@ -65,21 +133,24 @@ def segment_of(
     Raises:
         ValueError: a text is empty.
     """
-    utf8 = utf8_of(texts)
-    group_N = hashed(facts) if facts is not None else groups_of(utf8, None, numbers=True)
-    key_BN = band_keys(utf8, group_N, banding)
-    row_BN = np.empty(key_BN.shape, dtype=np.int32)
-    for key_N, row_N in zip(key_BN, row_BN, strict=True):  # in place: the keys of a large log are gigabytes
-        row_N[:] = np.argsort(key_N)
-        key_N[:] = key_N[row_N]
+    utf8, keys = utf8_of(texts), OrderedKeys(banding, len(texts))
+    group_N = groups_of(utf8, facts, numbers=True)
+    for band, key_N in enumerate(band_keys(utf8, group_N, banding)):
+        keys.add(band, key_N, np.argsort(key_N))
+    return segment_with(ids, first_seen, utf8, group_N, keys)
+
+
+def segment_with(
+    ids: pl.Series | Sequence[str],
+    first_seen: pl.Series,
+    utf8: Utf8,
+    group_N: NDArray[np.uint64],
+    keys: OrderedKeys,
+) -> Segment:
+    """The segment of rows whose keys are in order already."""
     seen_N = first_seen.cast(pl.Int64).fill_null(LAST).to_numpy()
     names = pl.Series("id", ids, dtype=pl.String)
-    return Segment(names, seen_N, utf8, group_N, key_BN, row_BN, *_sketched(utf8))
-
-
-def hashed(facts: Sequence[str]) -> NDArray[np.uint64]:
-    """One number per key, the same in every segment and process."""
-    return np.fromiter((stable_hash(key) for key in facts), dtype=np.uint64, count=len(facts))
+    return Segment(names, seen_N, utf8, group_N, *keys.arrays(), *_sketched(utf8))
 
 
 def picked(utf8: Utf8, rows_Q: NDArray[np.int64]) -> Utf8:

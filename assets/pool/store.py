@@ -81,14 +81,14 @@ def save_store(
     new, state_name = [f"segment-{number}-{i}" for i in range(len(segments))], f"state-{number}"
     for name, write in zip((*new, state_name), (*segments, state or (lambda _: None)), strict=True):
         _fresh(folder / name)
-        with _room_for(folder / name):
+        with room_for(folder / name):
             write(folder / name)
             sync_tree(folder / name)
     sizes = {path: size for path, size in before.sizes.items() if path.split("/")[0] in kept} if before else {}
     sizes |= _sizes(folder, [*new, state_name])
     manifest = _Manifest(key, number, [*kept, *new], state_name, sizes, _hash_of(folder / state_name))
     scratch = folder / f"{MANIFEST}.tmp"
-    with _room_for(scratch):
+    with room_for(scratch):
         scratch.write_text(json.dumps(manifest._asdict()), encoding="utf-8")
         replace_durably(scratch, folder / MANIFEST)
     for stale in folder.iterdir():
@@ -140,7 +140,7 @@ def _fresh(folder: Path) -> None:
 
 
 @contextmanager
-def _room_for(place: Path) -> Iterator[None]:
+def room_for(place: Path) -> Iterator[None]:
     """Where the disk is full, the error names the file or folder, and what was written of it is gone."""
     try:
         yield

@@ -54,15 +54,15 @@ def kept_rows(frame: pl.DataFrame, survival: Survival) -> pl.DataFrame:
     return merged.filter(pl.Series(survival.kept_N)).sort("query_id")
 
 
-def dropped_rows(query_ids: Sequence[str], survival: Survival, *, layer: str, rule: str) -> pl.DataFrame:
+def dropped_rows(query_ids: pl.Series | Sequence[str], survival: Survival, *, layer: str, rule: str) -> pl.DataFrame:
     """One row per dropped query, sorted by id: layer, rule, survivor and similarity."""
     gone = np.flatnonzero(~survival.kept_N)
-    ids = np.asarray(query_ids, dtype=object)
+    ids = pl.Series(query_ids, dtype=pl.String)
     columns = {
-        "query_id": ids[gone],
-        "layer": [layer] * len(gone),
-        "rule": [rule] * len(gone),
-        "survivor": ids[survival.survivor_N[gone]],
+        "query_id": ids.gather(gone),
+        "layer": pl.repeat(layer, len(gone), eager=True),
+        "rule": pl.repeat(rule, len(gone), eager=True),
+        "survivor": ids.gather(survival.survivor_N[gone]),
         "similarity": survival.similarity_N[gone].astype(np.float64),
     }
     return pl.DataFrame(columns, schema=DROPPED_SCHEMA).sort("query_id")
