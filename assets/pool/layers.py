@@ -258,6 +258,8 @@ def _told(queries: pl.DataFrame) -> pl.Series:
 
     Folded, as in its id: the turn that is shown with a query may change when an earlier row arrives late.
     """
+    if queries["context"].is_null().all():
+        return queries["normal"].alias("context")
     folded = queries.select(fold(queries["context"].cast(pl.String)).alias("context"), "normal")
     said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True)
     return folded.select(said).to_series()
