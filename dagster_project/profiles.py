@@ -25,6 +25,7 @@ from pydantic import (
 from sqlalchemy import make_url
 
 from assets import config, keys
+from environments.endpoint import sampling_of
 
 PROFILES: Final = Path(__file__).parent / "profiles"
 DEFAULT: Final = "nano"
@@ -84,6 +85,11 @@ class EndpointSettings(_Section):
     """Most tokens of one run."""
     budget_usd: NonNegativeFloat | None = 10.0
     """Most money of one run."""
+
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """How answers are drawn."""
+        return sampling_of(self.temperature, self.limit_field, self.max_tokens)
 
     def settings(self) -> dict[str, Any]:
         """As the resource takes them: the key by its variable, which is read when a run starts."""

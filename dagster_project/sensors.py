@@ -13,7 +13,7 @@ from assets.taxonomy.stored import version_of
 from dagster_project import profiles
 from dagster_project.jobs import plan_tree_change, rebuild_leaves
 from dagster_project.registration import register_run
-from dagster_project.tree_changes import LABELS, WAITING, in_force, waiting, what_a_plan_is_for
+from dagster_project.tree_changes import LABELS, WAITING, gone_on_from, in_force, waiting, what_a_plan_is_for
 from dagster_project.trees import configured_folder, tree_named
 from resources.lake import Lake
 from resources.registry import Registry, RegistryError
@@ -69,11 +69,12 @@ def tree_change(context: dg.SensorEvaluationContext, lake: Lake) -> dg.SensorRes
     if not lake.exists(LABELS):
         return _waits("nothing is labelled yet", requests)
     labels = lake.scan(LABELS).select("annotator").head(1).collect()
-    before, after = version_of(in_force(lake, labels)), version_of(tree)
-    if before == after:
+    after = version_of(tree)
+    if version_of(in_force(lake, labels)) == after:
         if gone := [key for key in known if key not in partitions]:
             requests.append(LEAVES.build_delete_request(gone))
         return _waits("the labels are of this tree", requests)
+    before = version_of(gone_on_from(lake, labels, tree))
     plan, made_for = waiting(lake), what_a_plan_is_for(lake)
     if plan is None or (plan["before"], plan["after"], plan["made_for"]) != (before, after, made_for):
         shows = dg.RunRequest(run_key=f"plan {before} {after} {made_for}", job_name=plan_tree_change.name)
