@@ -63,14 +63,14 @@ def tree_named(lake: Lake, name: str) -> Taxonomy:
     """The tree that a user means.
 
     Raises:
-        FileNotFoundError: neither a folder, nor a stored version, nor a revision of a folder.
+        FileNotFoundError: neither a folder, nor a stored version, nor a revision of a folder; or no name at all.
         TaxonomyError: the files do not follow the schema.
     """
     place = Path(name).expanduser()
-    if place.is_dir():
+    if name.strip() and place.is_dir():
         return load_taxonomy(place)
     stored = [path.stem for path in lake.folder(TREES).glob("*.parquet") if path.stem.startswith(name)]
-    if len(stored) == 1:
+    if name.strip() and len(stored) == 1:
         return taxonomy_of(lake.read(TREES, stored[0]))
     if ":" in name:
         with folder_at(*name.split(":", 1)) as folder:

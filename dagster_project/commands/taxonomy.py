@@ -10,7 +10,7 @@ from assets.labels.book import LabelBook, kinds
 from assets.taxonomy.approval import approve
 from assets.taxonomy.bill import bill_of
 from assets.taxonomy.changes import Diff
-from assets.taxonomy.migration import draft, next_file
+from assets.taxonomy.migration import write_draft
 from assets.taxonomy.outline import as_json, outline
 from assets.taxonomy.stale import stale_in
 from assets.taxonomy.stored import version_of
@@ -142,7 +142,9 @@ def _write(found: Diff, after: str) -> None:
     if not found.proposed:
         say("nothing to confirm: no file was written")
         return
-    file = next_file(migrations_of(after))
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(draft(version_of(found.before), version_of(found.after), found.proposed), encoding="utf-8")
-    say(f"\nwrote {file}: read it, and set `confirmed: true` where it is right")
+    folder = migrations_of(after)
+    if file := write_draft(folder, version_of(found.before), version_of(found.after), found.proposed):
+        say(f"\nwrote {file}: read it, and set `confirmed: true` where it is right")
+        return
+    places = ", ".join(sorted({entry.where for entry in found.proposed}))
+    say(f"\n{len(found.proposed)} to confirm are in {folder} already ({places}): nothing was written")

@@ -1,5 +1,7 @@
-"""`loopwright taxonomy plan` with a teacher: defaults that say so, then what was measured, then what really happens;
-and where the profile's annotator is another than the one whose labels are in force."""
+"""What `loopwright taxonomy plan` tells of an annotator, beside what it then does.
+
+A teacher's rates: defaults that say so, then measured ones; and labels by another annotator than the profile's.
+"""
 
 import json
 from pathlib import Path
@@ -39,6 +41,14 @@ def by(annotator: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "configured_labels", lambda: config)
 
 
+def with_prices(profile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile of one's own, with the stand-in as teacher."""
+    prices = "\n".join(f"{name} = {price}" for name, price in PRICES.items())
+    own = f'[teacher]\nmodel = "stand-in"\n{prices}\n'
+    profile.write_text(f"{(profiles.PROFILES / 'micro.toml').read_text()}\n{own}")
+    monkeypatch.setenv("LOOPWRIGHT_PROFILE", str(profile))
+
+
 def planned(home: Path, after: Path) -> dict[str, Any]:
     """The plan as another program reads it."""
     told = typed("plan", "", str(after), "--json", home=home)
@@ -53,10 +63,7 @@ def test_a_plan_names_its_rates_and_its_calls_tokens_and_money_are_what_then_hap
     lake, profile = Lake(root=str(tmp_path / "lake")), tmp_path / "own.toml"
     lake.write("queries/distinct_queries", queries(30))
     lake.write("pool/lexical_survivors", queries(30).select("query_id"))
-    prices = "\n".join(f"{name} = {price}" for name, price in PRICES.items())
-    own = f'[teacher]\nmodel = "stand-in"\n{prices}\n'
-    profile.write_text(f"{(profiles.PROFILES / 'micro.toml').read_text()}\n{own}")
-    monkeypatch.setenv("LOOPWRIGHT_PROFILE", str(profile))
+    with_prices(profile, monkeypatch)
     by("teacher", monkeypatch)
     before, after = copied(tmp_path / "before"), with_weather_split(copied(tmp_path / "after"))
     labelled(lake, before)
