@@ -31,6 +31,13 @@ rebuild_leaves: Final = dg.define_asset_job(
     description="Make the leaves anew that a change of the tree touches, up to the trajectories that policies learn.",
 )
 
+rename_leaves: Final = dg.define_asset_job(
+    "rename_leaves",
+    selection=dg.AssetSelection.assets(keys.INTENT_TAXONOMY),
+    executor_def=dg.in_process_executor,
+    description="Take up what was edited in the tree's files and changes no meaning, as names: no label is touched.",
+)
+
 
 @dg.op
 def show_plan(context: dg.OpExecutionContext, lake: Lake, registry: Registry) -> None:
@@ -62,4 +69,4 @@ def plan_tree_change() -> None:
     show_plan()
 
 
-JOBS: Final[list[Any]] = [factory, reprobe_frontier, rebuild_leaves, plan_tree_change]
+JOBS: Final[list[Any]] = [factory, reprobe_frontier, rebuild_leaves, rename_leaves, plan_tree_change]
