@@ -14,8 +14,9 @@ from resources.lake import Lake, content_hash
 
 DATA_VERSION: Final = "dagster/data_version"
 CODE_VERSION, INPUT_VERSION = "dagster/code_version", "dagster/input_data_version/"
-TABLE_VERSION, WHOLE = "table_version", "table_rows"
-"""On every leaf's materialization: the version of the table it is in. On the last one of a run: the table's rows."""
+TABLE_VERSION, LEAF_ROWS, WHOLE = "table_version", "rows_of_leaf", "table_rows"
+"""On every leaf's materialization: the version of the table it is in, and the leaf's own rows. On the last of a run:
+the table's rows, as Dagster's row count too, which no other leaf has: the asset's page shows that of the last event."""
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
@@ -50,7 +51,7 @@ def reported_by_leaf(
 
     Reported are the leaves that the run was asked for, those whose rows changed in consequence, and those that were
     stale: the whole table was made from what is there now. So a run over one leaf says what else it did, and no leaf is
-    stale after it. The last of them carries what is to be shown of the whole table.
+    stale after it. The last of them carries what is to be shown of the whole table, Dagster's row count among it.
 
     Args:
         context: of the run.
@@ -76,7 +77,7 @@ def reported_by_leaf(
     for key in reported:
         mine = found.get(key) or _LeafVersion(0, version_of({"leaf": "gone"}))
         shown: dict[str, Any] = {
-            "dagster/row_count": dg.MetadataValue.int(mine.rows),
+            LEAF_ROWS: dg.MetadataValue.int(mine.rows),
             TABLE_VERSION: dg.MetadataValue.text(whole),
         }
         if key == reported[-1]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 import dagster as dg
 
 from assets import keys
-from assets.taxonomy.bill import bill
+from assets.taxonomy.bill import bill_of
 from assets.taxonomy.outline import outline
 from assets.taxonomy.stale import stale_in
 from dagster_project.tree_changes import leaves_of, planned, rates_in, wait_for_approval, what_a_plan_is_for
@@ -31,17 +31,24 @@ rebuild_leaves: Final = dg.define_asset_job(
     description="Make the leaves anew that a change of the tree touches, up to the trajectories that policies learn.",
 )
 
+rename_leaves: Final = dg.define_asset_job(
+    "rename_leaves",
+    selection=dg.AssetSelection.assets(keys.INTENT_TAXONOMY),
+    executor_def=dg.in_process_executor,
+    description="Take up what was edited in the tree's files and changes no meaning, as names: no label is touched.",
+)
+
 
 @dg.op
 def show_plan(context: dg.OpExecutionContext, lake: Lake, registry: Registry) -> None:
     """Work out what the change of the tree does and costs, and show it on the taxonomy's page."""
     made_for = what_a_plan_is_for(lake)
-    labels, plan = planned(lake)
+    plan, queries = planned(lake)
     tree = tree_named(lake, str(configured_folder()))
     leaves, (rates, source) = leaves_of(plan, tree), rates_in(lake)
-    price, follows = bill(plan.calls, rates), stale_in(lake, registry, plan)
+    price, follows = bill_of(len(plan.asked), plan.fresh, rates), stale_in(lake, registry, plan)
     wait_for_approval(lake, plan, leaves, made_for)
-    told = outline(plan, price, bill(len(labels), rates), follows, source)
+    told = outline(plan, price, bill_of(0, queries, rates), follows, source)
     context.log.info("the tree changed; nothing is run before the plan is approved:\n%s", told)
     shown: dict[str, Any] = {
         "plan": dg.MetadataValue.md(f"```\n{told}\n```"),
@@ -62,4 +69,4 @@ def plan_tree_change() -> None:
     show_plan()
 
 
-JOBS: Final[list[Any]] = [factory, reprobe_frontier, rebuild_leaves, plan_tree_change]
+JOBS: Final[list[Any]] = [factory, reprobe_frontier, rebuild_leaves, rename_leaves, plan_tree_change]

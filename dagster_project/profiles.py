@@ -16,15 +16,13 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    NonNegativeFloat,
-    NonNegativeInt,
-    PositiveFloat,
     PositiveInt,
     ValidationError,
 )
 from sqlalchemy import make_url
 
 from assets import config, keys
+from resources.endpoints import ServedModel
 
 PROFILES: Final = Path(__file__).parent / "profiles"
 DEFAULT: Final = "nano"
@@ -51,39 +49,11 @@ class TrainerSettings(_Section):
     """Processes that share the episodes of a probe or an evaluation; the episodes are the same for any number."""
 
 
-class EndpointSettings(_Section):
-    """A language model over HTTP, and what may be spent on it; the rest is in the resource's own defaults."""
+class EndpointSettings(_Section, ServedModel):
+    """A language model over HTTP, and what may be spent on it; fields are those of the resource."""
 
-    base_url: str = ""
-    """Of an OpenAI-compatible server, up to and with the version; empty: there is none."""
-    model: str = ""
-    """The model's name at that server."""
     api_key_variable: str = ""
     """Environment variable that holds the key; empty: none is sent."""
-    concurrency: PositiveInt = 8
-    """Calls under way at once."""
-    timeout_s: PositiveFloat = 60.0
-    """Seconds that one attempt may take."""
-    attempts: PositiveInt = 6
-    """Attempts at one question."""
-    first_wait_s: NonNegativeFloat = 1.0
-    """Bound of the first wait before another attempt; it doubles each time."""
-    temperature: float | None = 0.0
-    """How answers are drawn; leave it to the server with the run's configuration (`null`)."""
-    max_tokens: PositiveInt = 1024
-    """Bound of an answer."""
-    limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """What the server calls that bound."""
-    usd_per_million_in: NonNegativeFloat = 0.0
-    """Price of a million prompt tokens."""
-    usd_per_million_out: NonNegativeFloat = 0.0
-    """Price of a million answer tokens."""
-    budget_calls: NonNegativeInt | None = None
-    """Most calls of one run."""
-    budget_tokens: NonNegativeInt | None = None
-    """Most tokens of one run."""
-    budget_usd: NonNegativeFloat | None = 10.0
-    """Most money of one run."""
 
     def settings(self) -> dict[str, Any]:
         """As the resource takes them: the key by its variable, which is read when a run starts."""

@@ -7,15 +7,17 @@ from typing import Final
 
 import dagster as dg
 
+from assets import keys
 from assets.partitions import BESIDE, LEAVES, partition_of_each
 from assets.taxonomy.approval import APPROVED, approved
 from assets.taxonomy.stored import version_of
+from assets.taxonomy.tree import Taxonomy
 from dagster_project import profiles
-from dagster_project.jobs import plan_tree_change, rebuild_leaves
+from dagster_project.jobs import plan_tree_change, rebuild_leaves, rename_leaves
 from dagster_project.registration import register_run
-from dagster_project.tree_changes import LABELS, WAITING, in_force, waiting, what_a_plan_is_for
+from dagster_project.tree_changes import LABELS, WAITING, gone_on_from, in_force, waiting, what_a_plan_is_for
 from dagster_project.trees import configured_folder, tree_named
-from resources.lake import Lake
+from resources.lake import Lake, content_hash
 from resources.registry import Registry, RegistryError
 
 warnings.filterwarnings("ignore", "Parameter `owners`", dg.BetaWarning)  # which the decorator itself passes on
@@ -50,7 +52,7 @@ def register_ended_runs(context: dg.SensorEvaluationContext, registry: Registry)
 
 
 @dg.sensor(
-    jobs=[plan_tree_change, rebuild_leaves],
+    jobs=[plan_tree_change, rebuild_leaves, rename_leaves],
     minimum_interval_seconds=15,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
@@ -58,7 +60,7 @@ def tree_change(context: dg.SensorEvaluationContext, lake: Lake) -> dg.SensorRes
     """Keep the partitions those of the tree; show what a change would do, and do it when it is approved.
 
     Approved is a plan by `loopwright taxonomy apply --approve-only`, or beforehand by the profile
-    (`apply_tree_changes = true`).
+    (`apply_tree_changes = true`). Other names alone need no approval: the tree is read again, and no label is touched.
     """
     tree = tree_named(lake, str(configured_folder()))
     partitions = sorted(set(partition_of_each(leaf.id for leaf in tree.leaves).values()))
@@ -69,11 +71,12 @@ def tree_change(context: dg.SensorEvaluationContext, lake: Lake) -> dg.SensorRes
     if not lake.exists(LABELS):
         return _waits("nothing is labelled yet", requests)
     labels = lake.scan(LABELS).select("annotator").head(1).collect()
-    before, after = version_of(in_force(lake, labels)), version_of(tree)
-    if before == after:
+    after = version_of(tree)
+    if version_of(in_force(lake, labels)) == after:
         if gone := [key for key in known if key not in partitions]:
             requests.append(LEAVES.build_delete_request(gone))
-        return _waits("the labels are of this tree", requests)
+        return _of_this_tree(lake, tree, partitions[0], requests)
+    before = version_of(gone_on_from(lake, labels, tree))
     plan, made_for = waiting(lake), what_a_plan_is_for(lake)
     if plan is None or (plan["before"], plan["after"], plan["made_for"]) != (before, after, made_for):
         shows = dg.RunRequest(run_key=f"plan {before} {after} {made_for}", job_name=plan_tree_change.name)
@@ -92,6 +95,16 @@ def tree_change(context: dg.SensorEvaluationContext, lake: Lake) -> dg.SensorRes
         tags={BESIDE: ",".join(others)},
     )
     return dg.SensorResult([does])
+
+
+def _of_this_tree(lake: Lake, tree: Taxonomy, partition: str, requests: Requests) -> dg.SensorResult:
+    """Nothing to do for the labels; where the lake's tree has other names than the files, it is read again."""
+    table, stored = tree.table(), keys.table_of(keys.INTENT_TAXONOMY)
+    if lake.read(stored).equals(table):
+        return _waits("the labels are of this tree", requests)
+    state = f"names {content_hash(table.lazy())} {lake.path(stored).stat().st_mtime_ns}"
+    named = dg.RunRequest(run_key=state, job_name=rename_leaves.name, partition_key=partition)
+    return dg.SensorResult([named], dynamic_partitions_requests=requests)
 
 
 def _waits(why: str, requests: Requests) -> dg.SensorResult:

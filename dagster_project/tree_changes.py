@@ -8,16 +8,24 @@ import polars as pl
 
 from assets import keys
 from assets.labels.book import LabelBook
+from assets.labels.table import keyed
 from assets.partitions import partition_of_each
 from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
 from assets.taxonomy.changes import Diff
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import read_migrations, said_of
-from assets.taxonomy.plan import Plan, make_plan, plan_back
+from assets.taxonomy.plan import Plan, make_plan, plan_anew, plan_back, touching_all
 from assets.taxonomy.stored import TREES, taxonomy_of, version_of
 from assets.taxonomy.tree import Taxonomy
 from dagster_project import profiles
-from dagster_project.trees import configured_annotator, configured_bound, configured_folder, migrations_of, tree_named
+from dagster_project.trees import (
+    configured_bound,
+    configured_folder,
+    configured_kind,
+    configured_labels,
+    migrations_of,
+    tree_named,
+)
 from resources.lake import Lake
 
 LABELS: Final = "labels/query_labels"
@@ -26,10 +34,11 @@ WAITING: Final = "taxonomy/waiting_plan"
 
 
 class Planned(NamedTuple):
-    """A plan and the labels that it is for."""
+    """A plan, and what it is compared with."""
 
-    labels: pl.DataFrame
     plan: Plan
+    queries: int
+    """Queries of the pool: those that labelling everything anew would be about."""
 
 
 def between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
@@ -39,34 +48,79 @@ def between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
 
 
 def planned(lake: Lake, before: str = "", after: str = "") -> Planned:
-    """The plan from one tree to another, for the labels in the lake.
+    """The plan from one tree to another, as `labels/query_labels` by the profile's annotator then does it.
 
     Args:
         lake: holds the labels.
-        before: a tree as `tree_named` takes it; empty: the one that the labels are of.
+        before: a tree as `tree_named` takes it; empty: the one that is gone on from.
         after: likewise; empty: the folder that the profile names.
 
     Raises:
         FileNotFoundError: there are no labels yet, or no such tree.
         TaxonomyError, MigrationError: a file does not follow its schema.
     """
-    labels = lake.read(LABELS)
-    old = tree_named(lake, before) if before else in_force(lake, labels)
-    found = between(old, tree_named(lake, after or str(configured_folder())), after)
-    book, version = _book_of(lake, labels), version_of(found.after)
-    if book.has(version) and version != version_of(old):
-        return Planned(labels, plan_back(found, labels, book.read(version).select(labels.columns)))
-    aliases = book.aliases(version_of(old))
-    plan = make_plan(found, labels, near_below=configured_bound(), aliases=aliases)
-    return Planned(labels, replace(plan, fresh=_unlabelled(lake, labels)))
+    labels, texts = lake.read(LABELS), _texts(lake)
+    tree = tree_named(lake, after or str(configured_folder()))
+    old = tree_named(lake, before) if before else gone_on_from(lake, labels, tree)
+    found, book = between(old, tree, after), LabelBook(lake, configured_kind())
+    plan = _plan(found, labels, texts, book)
+    return Planned(replace(plan, by="" if _is_by(labels, book) else book.annotator), len(texts))
 
 
-def _unlabelled(lake: Lake, labels: pl.DataFrame) -> int:
-    """Queries of the lexical pool without a label: they are asked about when the plan is carried out."""
-    pool = keys.table_of(keys.LEXICAL_SURVIVORS)
-    if not lake.exists(pool):
-        return 0
-    return len(lake.read(pool, columns=["query_id"]).join(labels, on="query_id", how="anti"))
+def gone_on_from(lake: Lake, labels: pl.DataFrame, after: Taxonomy) -> Taxonomy:
+    """The tree whose labels a change to another tree goes on from: the last one of the profile's annotator.
+
+    Where that annotator has labelled nothing, or has labels of the tree after already, what changes are the labels in
+    force, whoever they are by.
+    """
+    book = LabelBook(lake, configured_kind())
+    known = book.versions()
+    return (
+        taxonomy_of(lake.read(TREES, known[-1]))
+        if known and not book.has(version_of(after))
+        else in_force(lake, labels)
+    )
+
+
+def _plan(found: Diff, labels: pl.DataFrame, texts: pl.DataFrame, book: LabelBook) -> Plan:
+    """What `labels_under` does with this book, without doing it.
+
+    Args:
+        found: the changes.
+        labels: those in force, by this annotator or by another.
+        texts: the pool: query_id, key.
+        book: of the profile's annotator.
+    """
+    before, after, known = version_of(found.before), version_of(found.after), book.versions()
+    is_by = _is_by(labels, book)
+    if book.has(after) and (not is_by or after != before):
+        kept = book.present(after)
+        plan = plan_back(found, labels, kept.select(labels.columns))
+        return replace(plan, fresh=_without_label(texts, kept))
+    if not known:
+        return plan_anew(found, labels, len(texts))
+    version = before if book.has(before) else known[-1]
+    rows = book.present(version).join(texts, on=["query_id", "key"], how="semi")
+    plan = make_plan(found, rows, near_below=configured_bound(), aliases=book.aliases(version))
+    plan = replace(plan, fresh=_without_label(texts, rows))
+    return plan if is_by else touching_all(plan, labels, found)
+
+
+def _is_by(labels: pl.DataFrame, book: LabelBook) -> bool:
+    """Whether the labels in force are by the annotator of a book."""
+    return _book_of(book.lake, labels).annotator == book.annotator
+
+
+def _texts(lake: Lake) -> pl.DataFrame:
+    """The pool that is labelled: query_id, and the key of the text."""
+    from assets.labels.assets import pool_queries  # here, so that the stage takes the profile's settings
+
+    return keyed(pool_queries(lake)).select("query_id", "key")
+
+
+def _without_label(texts: pl.DataFrame, rows: pl.DataFrame) -> int:
+    """Queries of the pool that are not among these labels, or say something else there."""
+    return len(texts.join(rows, on=["query_id", "key"], how="anti"))
 
 
 def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
@@ -76,22 +130,15 @@ def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
 
 
 def rates_in(lake: Lake) -> Priced:
-    """As measured by the last run of the annotator of the labels; before any, the defaults of the profile's annotator.
-
-    Labels of the embedded annotator in a profile that asks a teacher have the teacher's defaults: it is what will be
-    asked, about every query, since labels of two annotators do not mix.
-    """
-    kind = _book_of(lake, lake.read(LABELS, columns=["annotator"])).annotator
-    taught = configured_annotator() == "teacher"
-    is_other = taught != kind.startswith("teacher")
-    if lake.exists(RATES, kind) and not is_other:
+    """As measured by the last run of the profile's annotator; before any, its defaults."""
+    kind = configured_kind()
+    if lake.exists(RATES, kind):
         return Priced(rates_of(lake.read(RATES, kind)), f"measured in runs of {kind}")
-    other = f"; the labels are by {kind}, so the profile's annotator labels every query anew" if is_other else ""
-    if not taught:
-        return Priced(Rates(), f"defaults of the embedded annotator: no run was measured yet{other}")
+    if configured_labels().annotator == "embedded":
+        return Priced(Rates(), "defaults of the embedded annotator: no run was measured yet")
     endpoint = profiles.active().teacher
     prices = {name: getattr(endpoint, name) for name in ("usd_per_million_in", "usd_per_million_out")}
-    return Priced(TEACHER._replace(**prices), f"defaults of a teacher: no run of one was measured yet{other}")
+    return Priced(TEACHER._replace(**prices), "defaults of a teacher: no run of this one was measured yet")
 
 
 def leaves_of(plan: Plan, tree: Taxonomy) -> list[str]:
@@ -112,9 +159,9 @@ def waiting(lake: Lake) -> dict[str, Any] | None:
 
 
 def what_a_plan_is_for(lake: Lake) -> str:
-    """The labels, what was confirmed and the bounds: with others of these, the plan is another."""
+    """The labels, who labels, what was confirmed and the bounds: with others of these, the plan is another."""
     confirmed = [(path.name, path.read_bytes()) for path in sorted(migrations_of("").glob("*.yaml"))]
-    content = repr((lake.path(LABELS).stat().st_mtime_ns, confirmed, configured_bound()))
+    content = repr((lake.path(LABELS).stat().st_mtime_ns, confirmed, configured_bound(), configured_kind()))
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 

@@ -7,12 +7,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assets.taxonomy.migration import FOLDER
 from assets.taxonomy.stored import TREES, taxonomy_of
 from assets.taxonomy.tree import Taxonomy, default_folder, load_taxonomy
 from dagster_project import profiles
 from resources.lake import Lake
+
+if TYPE_CHECKING:
+    from assets.labels.assets import QueryLabelsConfig
 
 
 def configured_folder() -> Path:
@@ -24,20 +28,29 @@ def configured_folder() -> Path:
     return Path(folder).expanduser() if folder else default_folder()
 
 
+def configured_labels() -> "QueryLabelsConfig":
+    """How the active profile labels."""
+    profiles.bind_active_profile()
+    from assets.labels.assets import QueryLabelsConfig
+
+    return QueryLabelsConfig()
+
+
 def configured_bound() -> float:
     """The confidence under which the active profile asks about a row again."""
-    profiles.bind_active_profile()
-    from assets.labels.assets import QueryLabelsConfig
-
-    return QueryLabelsConfig().near_below
+    return configured_labels().near_below
 
 
-def configured_annotator() -> str:
-    """Who labels in the active profile: `embedded` or `teacher`."""
-    profiles.bind_active_profile()
-    from assets.labels.assets import QueryLabelsConfig
+def configured_kind() -> str:
+    """Who labels in the active profile, as the book of labels names it: all that decides a label but the tree."""
+    from assets.labels.annotator import embedded_kind
+    from assets.labels.teacher import teacher_kind
+    from resources.embedder import Embedder
 
-    return QueryLabelsConfig().annotator
+    labels, endpoint = configured_labels(), profiles.active().teacher
+    if labels.annotator == "teacher":
+        return teacher_kind(endpoint.model, endpoint.sampling, labels.abstain_below)
+    return embedded_kind(Embedder().version, labels.abstain_below)
 
 
 def migrations_of(name: str) -> Path:
@@ -50,14 +63,14 @@ def tree_named(lake: Lake, name: str) -> Taxonomy:
     """The tree that a user means.
 
     Raises:
-        FileNotFoundError: neither a folder, nor a stored version, nor a revision of a folder.
+        FileNotFoundError: neither a folder, nor a stored version, nor a revision of a folder; or no name at all.
         TaxonomyError: the files do not follow the schema.
     """
     place = Path(name).expanduser()
-    if place.is_dir():
+    if name.strip() and place.is_dir():
         return load_taxonomy(place)
     stored = [path.stem for path in lake.folder(TREES).glob("*.parquet") if path.stem.startswith(name)]
-    if len(stored) == 1:
+    if name.strip() and len(stored) == 1:
         return taxonomy_of(lake.read(TREES, stored[0]))
     if ":" in name:
         with folder_at(*name.split(":", 1)) as folder:

@@ -62,8 +62,13 @@ class Endpoint:
     @property
     def sampling(self) -> dict[str, Any]:
         """How answers are drawn, as it is sent and as it is part of a question's key."""
-        drawn = {} if self.temperature is None else {"temperature": self.temperature}
-        return {**drawn, self.limit_field: self.max_tokens}
+        return sampling_of(self.temperature, self.limit_field, self.max_tokens)
+
+
+def sampling_of(temperature: float | None, limit_field: str, max_tokens: int) -> dict[str, Any]:
+    """The fields of a request that say how an answer is drawn."""
+    drawn = {} if temperature is None else {"temperature": temperature}
+    return {**drawn, limit_field: max_tokens}
 
 
 class Usage(NamedTuple):

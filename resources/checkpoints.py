@@ -61,6 +61,35 @@ def start(context: dg.AssetExecutionContext, trainer: Trainer, module: str, run:
     return Ended(run.output, finished.numbers)
 
 
+class Trained(NamedTuple):
+    """A policy that a run has made, as the lake and the registry know it."""
+
+    frame: pl.DataFrame
+    """Its one row."""
+    checkpoint: Checkpoint
+    numbers: Mapping[str, float | int | str]
+    """What the run reported."""
+
+
+def train(
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    trainer: Trainer,
+    registry: Registry,
+    table: str,
+    module: str,
+    run: Run,
+) -> Trained:
+    """Train a policy in a process of its own, and make it and the rows that it consumed known."""
+    ended = start(context, trainer, module, run)
+    frame = checkpoint_frame(lake, ended.output)
+    lake.write(table, frame)
+    checkpoint = read_checkpoint(lake, table)
+    record_consumed(registry, checkpoint)
+    numbers = {k: v for k, v in ended.numbers.items() if isinstance(v, int | float | str)}
+    return Trained(frame, checkpoint, numbers)
+
+
 def play(
     context: dg.AssetExecutionContext, trainer: Trainer, plan: Path, runs: Sequence[RolloutRun]
 ) -> list[pl.DataFrame]:

@@ -1,18 +1,19 @@
 """Model servers for teachers and judges: who is asked, how, and what may be spent on it."""
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import dagster as dg
-from pydantic import ConfigDict, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from environments.answers import Answers
 from environments.budget import Budget, Limits, Prices
-from environments.endpoint import Client, Endpoint
+from environments.endpoint import Client, Endpoint, sampling_of
 
 
-class ChatEndpoint(dg.ConfigurableResource):
-    """An OpenAI-compatible server with a budget."""
+class ServedModel(BaseModel):
+    """A language model over HTTP, how it is asked, and what may be spent on it: all but its key."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, frozen=True)
 
@@ -20,8 +21,6 @@ class ChatEndpoint(dg.ConfigurableResource):
     """Up to and with the version, for example `http://localhost:8000/v1`; empty: there is none."""
     model: str = ""
     """The model's name at that server."""
-    api_key: str = ""
-    """Sent as a bearer token; give it as an environment variable (`dg.EnvVar`), so that it is shown nowhere."""
     timeout_s: PositiveFloat = 60.0
     """Seconds that one attempt may take."""
     concurrency: PositiveInt = 8
@@ -49,6 +48,18 @@ class ChatEndpoint(dg.ConfigurableResource):
     budget_usd: NonNegativeFloat | None = 10.0
     """Most money of one run and its re-executions; counts only where prices are given."""
 
+    @property
+    def sampling(self) -> dict[str, Any]:
+        """How answers are drawn."""
+        return sampling_of(self.temperature, self.limit_field, self.max_tokens)
+
+
+class ChatEndpoint(dg.ConfigurableResource, ServedModel):
+    """An OpenAI-compatible server with a budget."""
+
+    api_key: str = ""
+    """Sent as a bearer token; give it as an environment variable (`dg.EnvVar`), so that it is shown nowhere."""
+
     def client(self, folder: Path, *, purse: str) -> Client:
         """A client that keeps its answers and its spending under `folder`.
 
@@ -59,9 +70,8 @@ class ChatEndpoint(dg.ConfigurableResource):
         Raises:
             ValueError: no base URL or no model is set.
         """
-        own = ("base_url", "model", "api_key", "timeout_s", "concurrency", "attempts", "first_wait_s", "longest_wait_s")
-        drawn = ("temperature", "max_tokens", "limit_field")
-        endpoint = Endpoint(**{name: getattr(self, name) for name in (*own, *drawn)})
+        own = {field.name for field in fields(Endpoint)} & set(type(self).model_fields)
+        endpoint = Endpoint(**{name: getattr(self, name) for name in own})
         folder.mkdir(parents=True, exist_ok=True)
         limits = Limits(self.budget_calls, self.budget_tokens, self.budget_usd)
         prices = Prices(self.usd_per_million_in, self.usd_per_million_out)

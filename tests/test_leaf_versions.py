@@ -76,3 +76,16 @@ def test_after_a_change_of_the_code_every_leaf_is_reported(line: Line) -> None:
     line.code = "2"
     assert line.make("pool/lengths", WALK, TEXTS) == EVERY
     assert line.make("pool/lengths", WALK, TEXTS) == {WALK}
+
+
+def test_the_row_count_that_the_asset_s_page_shows_is_the_table_s_and_each_leaf_has_its_own(line: Line) -> None:
+    assert line.make("labels/texts", OTHER, TEXTS | {RIDE: "by boat"}) == {OTHER, RIDE}
+    latest = line.instance.fetch_materializations(dg.AssetKey(["labels", "texts"]), limit=2 + len(EVERY)).records
+    shown = [
+        {name: value.value for name, value in record.asset_materialization.metadata.items()}
+        for record in latest
+        if record.asset_materialization is not None and record.partition_key is not None
+    ]
+    assert shown[0]["dagster/row_count"] == len(TEXTS) == shown[0]["table_rows"]
+    assert [one.get("rows_of_leaf") for one in shown[:2]] == [1, 1]
+    assert "dagster/row_count" not in shown[1]

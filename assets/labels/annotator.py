@@ -89,7 +89,7 @@ class Annotator:
         self.number = {leaf: i for i, leaf in enumerate(self.classes)}
         self.known = frozenset(self.classes)
         self.others = frozenset(intent.leaf for intent in intents if intent.leaf.rpartition(".")[2] == "other")
-        self.kind = _kind(embedder, abstain_below)
+        self.kind = embedded_kind(embedder, abstain_below)
         self.version = f"{self.kind}-{_digest(ordered)}"
         self._intents = ordered
         self._is_fitted = False
@@ -254,8 +254,8 @@ def _difficulty(primary: str, secondary: str | None, constraint_count: int) -> t
     return made.difficulty, json.dumps(made._asdict())
 
 
-def _kind(embedder: str, abstain_below: float) -> str:
-    """Everything that decides a label but the taxonomy."""
+def embedded_kind(embedder: str, abstain_below: float) -> str:
+    """Everything that decides a label of the embedded annotator but the taxonomy, as one name."""
     tables = [read_yaml(f"{name}.yaml") for name in ("lexicon", "rules", "irrelevance", "difficulty", "place_names")]
     code = code_of(__name__, ("assets", "environments"))
     return f"embedded-3-{_digest([tables, embedder, abstain_below, code])}"

@@ -20,14 +20,14 @@ from assets.labels.held_back import AGREEMENT, HeldBack, against_experts, agreem
 from assets.labels.options import tree_of
 from assets.labels.quarantine import QUARANTINE, no_quarantine
 from assets.labels.rates import embedded_rates, teacher_rates
-from assets.labels.relabel import LabelRows, labels_under, moved_note
+from assets.labels.relabel import LabelRows, Relabelled, labels_under, moved_note
 from assets.labels.rules import IRRELEVANT
 from assets.labels.table import intents_of, irrelevance_table, label_table
 from assets.labels.taught import TaughtRows, require_few_quarantined
 from assets.labels.teacher import Teacher
 from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
-from assets.taxonomy.bill import RATES, Rates
+from assets.taxonomy.bill import RATES, TEACHER, Rates, rates_of
 from assets.taxonomy.migration import stored_migrations
 from assets.taxonomy.plan import NEAR_BELOW
 from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
@@ -88,7 +88,7 @@ def query_labels(
     quarantine, spent = asker.settle(done.labels)
     lake.write(QUARANTINE, quarantine)
     lake.write(CHANGES, done.moved)
-    if rates := asker.rates(done.labelled_now, done.seconds):
+    if rates := asker.rates(done):
         lake.write(RATES, rates.frame(), book.annotator)
     numbers: dict[str, float | int | str] = {
         "annotator": asker.kind, "tree": version_of(taxonomy_of(tree)), "way": done.way, "calls": done.calls,
@@ -130,8 +130,8 @@ class _Asker(NamedTuple):
     rows: LabelRows
     settle: Callable[[pl.DataFrame], tuple[pl.DataFrame, dict[str, float | int]]]
     """Takes the labels when all are there; gives the quarantine, and what it cost."""
-    rates: Callable[[int, float], Rates | None]
-    """Takes how many texts were read and the seconds that it took; gives what one call takes, where that is known."""
+    rates: Callable[[Relabelled], Rates | None]
+    """Takes what was labelled; gives what one call takes, where that is known."""
 
 
 def _embedded(
@@ -150,7 +150,7 @@ def _embedded(
         return no_quarantine(), {}
 
     rows = partial(label_table, annotator, say=context.log.info, cache=cache, workers=config.workers)
-    return _Asker(annotator.kind, rows, settle, embedded_rates)
+    return _Asker(annotator.kind, rows, settle, lambda done: embedded_rates(done.labelled_now, done.seconds))
 
 
 def _taught(
@@ -171,7 +171,13 @@ def _taught(
         require_few_quarantined(taught, config.most_quarantined)
         return taught.quarantine, taught.numbers
 
-    return _Asker(teacher.kind, rows, settle, lambda _, seconds: teacher_rates(client, seconds))
+    def rates(done: Relabelled) -> Rates | None:
+        """Calls for a query of which nothing was known are those of a run that labelled no others."""
+        known = rates_of(lake.read(RATES, teacher.kind)) if lake.exists(RATES, teacher.kind) else TEACHER
+        per_query = client.usage.questions / done.fresh if done.fresh == done.calls > 0 else known.calls_per_query
+        return teacher_rates(client, done.seconds, calls_per_query=per_query)
+
+    return _Asker(teacher.kind, rows, settle, rates)
 
 
 def embedded(tree: pl.DataFrame, abstain_below: float) -> Annotator:

@@ -10,12 +10,14 @@ different annotators do not mix.
 
 import logging
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import polars as pl
 
+from assets.labels.cache import TABLE as ANNOTATED
 from assets.labels.table import LABEL_SCHEMA
 from assets.taxonomy.stored import TREES
 from resources.lake import Lake, LakeError, content_hash
@@ -187,6 +189,15 @@ class LabelBook:
 def kinds(lake: Lake) -> Sequence[str]:
     """The annotators that have a book, in alphabetical order."""
     return sorted({path.stem.partition(".")[2] for path in lake.folder(PAGES).glob("*.parquet")})
+
+
+def forget_labels(lake: Lake) -> None:
+    """Empty the book of every annotator, and what a killed run left: everything is labelled anew.
+
+    What a teacher answered is kept by the questions, and not paid for again.
+    """
+    for table in (PAGES, ALIASES, LEAVES, TREES, ANNOTATED):  # first what names the others
+        shutil.rmtree(lake.folder(table))
 
 
 def _set_aside(path: Path) -> Path:

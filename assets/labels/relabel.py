@@ -36,6 +36,8 @@ class Relabelled(NamedTuple):
     """What the change of the tree did: query_id, from, to, change; empty where there was none."""
     calls: int
     """Rows labelled: those that the plan asked about and those that had no label."""
+    fresh: int
+    """Of these, those that had no label."""
     labelled_now: int
     """How many of the texts had to be read; the rest were labelled before a kill."""
     seconds: float
@@ -85,6 +87,7 @@ def labels_under(
         start.plan,
         start.moved,
         calls=len(fresh) + (start.plan.calls if start.plan else 0),
+        fresh=len(fresh),
         labelled_now=sum(table.labelled_now for table in spent),
         seconds=sum(table.seconds for table in spent),
     )

@@ -11,8 +11,8 @@ Source: pipeline stage 3 and laws 1, 8, 9.
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from assets.labels.annotator import Label
 from assets.labels.difficulty import Axes
@@ -75,7 +75,7 @@ class Teacher:
             abstain_below: stated confidence of a choice under which the label is the Other of that node.
         """
         self.tree, self.client, self.abstain_below = tree, client, abstain_below
-        self.kind = _kind(client, abstain_below)
+        self.kind = teacher_kind(client.endpoint.model, client.endpoint.sampling, abstain_below)
         shown = all_rules([tree.nodes[node] for node in sorted(tree.nodes)])
         self.version = f"{self.kind}-{_digest([shown, sorted(tree.leaves)])}"
 
@@ -211,10 +211,10 @@ def _under(node: str, child: str) -> str:
     return f"{node}.{child}" if node else child
 
 
-def _kind(client: Client, abstain_below: float) -> str:
-    """Everything that decides a label but the taxonomy."""
-    endpoint, code = client.endpoint, code_of(__name__, ("assets", "environments"))
-    return f"teacher-2-{_digest([all_rules([()]), endpoint.model, endpoint.sampling, abstain_below, code])}"
+def teacher_kind(model: str, sampling: Mapping[str, Any], abstain_below: float) -> str:
+    """Everything that decides a label of a teacher but the taxonomy, as one name."""
+    code = code_of(__name__, ("assets", "environments"))
+    return f"teacher-2-{_digest([all_rules([()]), model, sampling, abstain_below, code])}"
 
 
 def _digest(content: object) -> str:

@@ -7,12 +7,12 @@ for the model, which sees them once.
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, create_model, model_validator
 
 from assets.labels.aside import AsideGroup, aside_groups
-from assets.labels.constraints import Constraints, Kind, Mode, NamedCity, NamedDay, Sky, Sort
+from assets.labels.constraints import Constraints, NamedCity, NamedDay
 from assets.labels.dates import WEEKDAYS
 from assets.labels.roles import Role
 from environments.structured import json_in, strict_schema
@@ -50,19 +50,15 @@ class StatedDay(_Strict):
     value: str
 
 
-class StatedConstraints(_Strict):
-    """`Constraints`, as an answer states them."""
-
-    cities: tuple[StatedCity, ...] = ()
-    date: StatedDay | None = None
-    modes: tuple[Mode, ...] = ()
-    kind: Kind | None = None
-    budget: int | None = None
-    sort: Sort | None = None
-    sky: Sky | None = None
-    write: bool = False
-    party: int | None = None
-    unresolved: tuple[str, ...] = ()
+_OTHERWISE: Final = {"cities": tuple[StatedCity, ...], "date": StatedDay | None}
+"""Slots of `Constraints` that an answer states in another shape; the rest it states as they are."""
+_SLOTS: Final[dict[str, Any]] = {
+    slot: (_OTHERWISE.get(slot, kind), Constraints._field_defaults[slot])
+    for slot, kind in get_type_hints(Constraints).items()
+}
+StatedConstraints = create_model(
+    "StatedConstraints", __base__=_Strict, __doc__="`Constraints`, as an answer states them.", **_SLOTS
+)
 
 
 class Reading(_Strict):
@@ -81,28 +77,27 @@ class Reading(_Strict):
     def _fits_the_request(self, info: ValidationInfo) -> Self:
         said = fold((info.context or {})["request"])
         _require_among("aside", self.aside, (NO_ASIDE, *groups()))
-        quotes = [("constraints.cities.text", city.text) for city in self.constraints.cities]
-        quotes += [("constraints.date.text", day.text) for day in (self.constraints.date,) if day is not None]
+        stated = dict(self.constraints)
+        quotes = [("constraints.cities.text", city.text) for city in stated["cities"]]
+        quotes += [("constraints.date.text", day.text) for day in (stated["date"],) if day is not None]
         quotes += [("second_intent", self.second_intent)] if self.second_intent is not None else []
         for field, quote in quotes:
             if not quote.strip() or fold(quote) not in said:
                 raise ValueError(f"{field}: {quote!r} does not stand in the request; copy its words exactly")
         if self.second_intent is not None and fold(self.second_intent) == said:
             raise ValueError("second_intent: these are all words of the request; give those of the second, or null")
-        _require_day(self.constraints)
+        _require_day(stated["date"])
         return self
 
     def grounded(self) -> Constraints:
         """The constraints with cities as the gazetteer names them; those that it does not know are unresolved."""
-        known, said = gazetteer(), self.constraints
-        named = [(known.get(fold(city.city)), city) for city in said.cities]
+        known, said = gazetteer(), dict(self.constraints)
+        named = [(known.get(fold(city.city)), city) for city in said["cities"]]
         cities = tuple(NamedCity(city.text, found.name, city.role) for found, city in named if found is not None)
         strange = [city.text for found, city in named if found is None]
-        unresolved = tuple(dict.fromkeys((*said.unresolved, *strange)))
-        day = NamedDay(said.date.text, said.date.value) if said.date is not None else None
-        return Constraints(
-            cities, day, said.modes, said.kind, said.budget, said.sort, said.sky, said.write, said.party, unresolved
-        )
+        day = said["date"] and NamedDay(said["date"].text, said["date"].value)
+        unresolved = tuple(dict.fromkeys((*said["unresolved"], *strange)))
+        return Constraints(**{**said, "cities": cities, "date": day, "unresolved": unresolved})
 
 
 class Choice(_Strict):
@@ -181,8 +176,7 @@ def _require_among(field: str, value: str, allowed: Sequence[str]) -> None:
         raise ValueError(f"{field}: {value!r} is not one of {', '.join(allowed)}")
 
 
-def _require_day(constraints: StatedConstraints) -> None:
-    day = constraints.date
+def _require_day(day: StatedDay | None) -> None:
     if day is None or day.value in _RELATIVE_DAYS:
         return
     try:

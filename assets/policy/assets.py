@@ -11,7 +11,7 @@ from assets.frontier.probing import frontier_frame, rl_queue
 from assets.metadata import materialized
 from assets.sft.figures import loss_figure
 from assets.tasks.pool import tasks_of
-from resources.checkpoints import checkpoint_frame, read_checkpoint, record_consumed, run_folder, start
+from resources.checkpoints import read_checkpoint, run_folder, train
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
@@ -63,11 +63,6 @@ def rl_policy(
     output = run_folder(lake, TABLE, MODULE, trained, {"queue": lake.version(QUEUE), "parent": parent.version})
     init = str(parent.model)
     run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=init, **trained)
-    ended = start(context, trainer, MODULE, run)
-    frame = checkpoint_frame(lake, ended.output)
-    lake.write(TABLE, frame)
-    checkpoint = read_checkpoint(lake, TABLE)
-    record_consumed(registry, checkpoint)
-    numbers = {k: v for k, v in ended.numbers.items() if isinstance(v, int | float | str)}
+    frame, checkpoint, numbers = train(context, lake, trainer, registry, TABLE, MODULE, run)
     curve = loss_figure(checkpoint.history, value="reward", unit="mean of the step's episodes")
     return materialized(lake, TABLE, frame, numbers=numbers, figures={"reward": curve})

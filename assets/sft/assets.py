@@ -10,7 +10,7 @@ from assets import keys
 from assets.config import Several, Share, StageConfig
 from assets.metadata import materialized
 from assets.sft.figures import loss_figure
-from resources.checkpoints import checkpoint_frame, read_checkpoint, record_consumed, run_folder, start
+from resources.checkpoints import read_checkpoint, run_folder, train
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
@@ -105,10 +105,5 @@ def boundary_policy(
 def _train(
     context: dg.AssetExecutionContext, lake: Lake, trainer: Trainer, registry: Registry, table: str, run: SftRun
 ) -> dg.MaterializeResult:
-    ended = start(context, trainer, MODULE, run)
-    frame = checkpoint_frame(lake, ended.output)
-    lake.write(table, frame)
-    checkpoint = read_checkpoint(lake, table)
-    record_consumed(registry, checkpoint)
-    numbers = {k: v for k, v in ended.numbers.items() if isinstance(v, int | float | str)}
+    frame, checkpoint, numbers = train(context, lake, trainer, registry, table, MODULE, run)
     return materialized(lake, table, frame, numbers=numbers, figures={"loss": loss_figure(checkpoint.history)})

@@ -10,7 +10,7 @@ from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
 from assets.taxonomy.migration import FOLDER, MIGRATIONS, migrations_frame, read_migrations
-from assets.taxonomy.stored import version_of
+from assets.taxonomy.stored import TREES, version_of
 from assets.taxonomy.tree import default_folder, load_taxonomy
 from assets.versions import reported_by_leaf
 from resources.lake import Lake
@@ -50,6 +50,8 @@ def intent_taxonomy(
     }
     outline = "\n".join(f"- `{leaf.id}` {leaf.name_en} / {leaf.name_zh}" for leaf in real)
     table = taxonomy.table()
+    if lake.exists(TREES, version_of(taxonomy)):  # its labels hold under other names too
+        lake.write(TREES, table, version_of(taxonomy))
     result = materialized(lake, "taxonomy/intent_taxonomy", table, numbers=numbers, note=outline)
     meaning = table.select("leaf", "leaf_hash", node="leaf")  # what a name says of a leaf changes no label
     yield from reported_by_leaf(context, lake, result, meaning, "node")

@@ -24,15 +24,18 @@ class Rates(NamedTuple):
     """Price of a million tokens answered."""
     startup_s: float = 0.0
     """What a run takes before its first call."""
+    calls_per_query: float = 1.0
+    """Calls for a query of which nothing is known; a row in question, of which only the leaf is, takes one."""
 
     def frame(self) -> pl.DataFrame:
         """As stored: one row."""
         return pl.DataFrame([self._asdict()], schema=dict.fromkeys(self._fields, pl.Float64))
 
 
-TEACHER: Final = Rates(seconds_per_call=0.5, tokens_in_per_call=800.0, tokens_out_per_call=100.0)
+TEACHER: Final = Rates(seconds_per_call=0.5, tokens_in_per_call=800.0, tokens_out_per_call=100.0, calls_per_query=4.0)
 """Ours, for a teacher before any run of one: the prompts over the default tree at four bytes a token, an answer of a
-few lines, eight calls at once of a few seconds each. Prices are the endpoint's."""
+few lines, eight calls at once of a few seconds each; a reading and a choice on each of three levels. Prices are the
+endpoint's."""
 
 
 class Priced(NamedTuple):
@@ -65,6 +68,11 @@ def bill(calls: int, rates: Rates) -> Bill:
     return Bill(calls, round(tokens_in), round(tokens_out), seconds, usd)
 
 
+def bill_of(asked: int, fresh: int, rates: Rates) -> Bill:
+    """The price of asking about some rows again and of labelling queries of which nothing is known."""
+    return bill(asked + round(fresh * rates.calls_per_query), rates)
+
+
 def rates_of(frame: pl.DataFrame) -> Rates:
-    """The rates of a stored row."""
-    return Rates(*frame.select(Rates._fields).row(0))
+    """The rates of a stored row; what an earlier release did not measure has its default."""
+    return Rates(**frame.row(0, named=True))

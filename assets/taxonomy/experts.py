@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from assets.queries.lines import Record, csv_records, json_records
+from assets.taxonomy.schema import DEEPEST, line_at
 
 TAG_SCHEMA: Final[dict[str, pl.DataType | type[pl.DataType]]] = {
     "query": pl.String,
@@ -32,6 +33,8 @@ NO_ANNOTATIONS, NOT_A_TASK = "no annotations: export as JSON, not JSON-MIN", "no
 _APART: Final = re.compile(r"[;|；]")
 _EXCERPT: Final = 80
 _UNKNOWN: Final = "unknown"
+_OF_JSON: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}\n]')
+"""Texts, brackets and ends of lines."""
 
 
 class TagColumns(NamedTuple):
@@ -165,9 +168,16 @@ def _flat(path: Path, record: Record, columns: TagColumns) -> _Said:
 
 def _label_studio(path: Path, columns: TagColumns) -> Iterator[_Said]:
     """One answer per annotation of each task; rows are counted from 1 in the order of the tasks."""
+    content = path.read_bytes()
     try:
-        tasks = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (UnicodeDecodeError, ValueError) as error:
+        tasks = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        where = f"{path.name}:{line_at(content, error.start)}"
+        raise ValueError(f"{where}: not UTF-8 (byte {error.start}): save it as UTF-8, or export it again") from error
+    except RecursionError as error:
+        where = f"{path.name}:{_deep_line(content)}"
+        raise ValueError(f"{where}: nested deeper than {DEEPEST} levels, which no export of Label Studio is") from error
+    except ValueError as error:
         raise ValueError(f"{path.name} is not a JSON export of Label Studio: {error}. Export it again") from error
     if not isinstance(tasks, list):
         raise ValueError(f"{path.name} must hold a list of tasks, not a {type(tasks).__name__}: export it as JSON")
@@ -185,24 +195,70 @@ def _task(row: int, task: Any, columns: TagColumns) -> Iterator[_Said]:
     if not isinstance(given, list) or not given:
         yield _Said(row, query, None, None, NO_TAGS if given == [] else NO_ANNOTATIONS)
         return
-    for one in given:
+    for number, one in enumerate(given):
         if not isinstance(one, dict):
             yield _Said(row, query, None, None, NOT_A_TASK)
             continue
         skipped = SKIPPED if one.get("was_cancelled") or one.get("skipped") else None
-        yield _Said(row, query, _chosen(one.get("result")), _annotator(one.get("completed_by")), skipped)
+        try:
+            chosen, cause = _chosen(one.get("result"), f"annotations[{number}].result"), skipped
+        except _Misshapen as error:
+            chosen, cause = [], skipped or str(error)
+        yield _Said(row, query, chosen, _annotator(one.get("completed_by")), cause)
 
 
-def _chosen(results: Any) -> list[str]:
-    """Tags of an annotation: its choices, and the paths of its taxonomy tags."""
+class _Misshapen(ValueError):
+    """A field of a task does not hold what Label Studio writes there."""
+
+    def __init__(self, field: str, wanted: str, value: Any) -> None:
+        super().__init__(f"{field}: must be {wanted}, not {str(value)[:_EXCERPT]!r}")
+
+
+def _chosen(results: Any, field: str) -> list[str]:
+    """Tags of an annotation: its choices, and the paths of its taxonomy tags.
+
+    Raises:
+        _Misshapen: naming the field.
+    """
     found: list[str] = []
-    for one in results if isinstance(results, list) else []:
-        value = one.get("value") if isinstance(one, dict) else None
-        if isinstance(value, dict):
-            found += [tag for tag in value.get("choices") or [] if isinstance(tag, str)]
-            paths = value.get("taxonomy") or []
-            found += [".".join(map(str, path)) for path in paths if isinstance(path, list) and path]
+    for number, one in enumerate(_listed(results, field, "a list of results")):
+        at = f"{field}[{number}]"
+        if not isinstance(one, dict):
+            raise _Misshapen(at, "a mapping of fields", one)
+        value = one.get("value")
+        if isinstance(value, dict):  # a relation has none
+            found += _texts(value.get("choices"), f"{at}.value.choices")
+            paths = _listed(value.get("taxonomy"), f"{at}.value.taxonomy", "a list of paths")
+            named = [_texts(path, f"{at}.value.taxonomy[{i}]") for i, path in enumerate(paths)]
+            found += [".".join(path) for path in named if path]
     return found
+
+
+def _listed(value: Any, field: str, wanted: str) -> list[Any]:
+    """A list; nothing where the field is not there."""
+    if value is not None and not isinstance(value, list):
+        raise _Misshapen(field, wanted, value)
+    return value or []
+
+
+def _texts(value: Any, field: str) -> list[str]:
+    """A list of texts; nothing where the field is not there."""
+    texts = _listed(value, field, "a list of texts")
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise _Misshapen(f"{field}[{number}]", "a text", text)
+    return texts
+
+
+def _deep_line(content: bytes) -> int:
+    """The line in which a JSON text is nested deeper than anybody writes."""
+    depth, line = 0, 1
+    for part in _OF_JSON.finditer(content):
+        depth += (part[0] in b"[{") - (part[0] in b"]}")
+        line += part[0] == b"\n"
+        if depth > DEEPEST:
+            break
+    return line
 
 
 def _annotator(who: Any) -> str:

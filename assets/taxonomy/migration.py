@@ -13,6 +13,7 @@ file, line and field. What is not confirmed counts as a removal beside an additi
         confirmed: true
 """
 
+import io
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from typing import Any, Final
 
 import polars as pl
 import yaml
+from ruamel.yaml import YAML
 
 from assets.taxonomy.schema import NodeReader, read_nodes
 from assets.taxonomy.stored import version_of
@@ -146,11 +148,40 @@ def check_entries(entries: Sequence[Entry], before: Taxonomy, after: Taxonomy) -
         raise MigrationError(faults)
 
 
+def write_draft(folder: Path, before: str, after: str, proposed: Sequence[Entry]) -> Path | None:
+    """Write down what a person must confirm of the way between two versions; what is written already stays as it is.
+
+    A file of these two versions that is there gets the entries that it lacks, and keeps its comments.
+
+    Args:
+        folder: of the migration files; made if absent.
+        before: version of the tree before.
+        after: version of the tree after.
+        proposed: as `diff` proposes them; those read from a file have their place.
+
+    Returns:
+        The file that was written; None where nothing was to be added.
+
+    Raises:
+        MigrationError: a file of the folder does not follow the schema.
+    """
+    unwritten = [entry for entry in proposed if not entry.where]
+    if not unwritten:
+        return None
+    known = entries_for(read_migrations(folder), before, after)
+    if known:
+        path = folder / known[-1].where.rpartition(":")[0]
+        path.write_text(_with_entries(path.read_text(encoding="utf-8"), unwritten), encoding="utf-8")
+        return path
+    folder.mkdir(exist_ok=True)
+    path = next_file(folder)
+    path.write_text(draft(before, after, unwritten), encoding="utf-8")
+    return path
+
+
 def draft(before: str, after: str, entries: Sequence[Entry]) -> str:
     """The text of a migration file for a person to read and confirm."""
-    listed = [
-        {"kind": str(e.kind), "from": list(e.before), "into": list(e.after), "confirmed": e.confirmed} for e in entries
-    ]
+    listed = [_listed(entry) for entry in entries]
     head = "# A draft: set `confirmed: true` where an entry is right. Kinds: rename, split, merge (see migration.py).\n"
     content = {"from": before, "to": after, "changes": listed}
     return f"{head}{yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=120)}"
@@ -182,6 +213,23 @@ def stored_migrations(lake: Lake) -> tuple[Migration, ...]:
     return tuple(found)
 
 
+def _listed(entry: Entry) -> dict[str, Any]:
+    """An entry as it stands in a file."""
+    before, after = list(entry.before), list(entry.after)
+    return {"kind": str(entry.kind), "from": before, "into": after, "confirmed": entry.confirmed}
+
+
+def _with_entries(text: str, entries: Sequence[Entry]) -> str:
+    """A migration file with more entries at its end."""
+    editor = YAML()
+    editor.preserve_quotes, editor.width = True, 120
+    content = editor.load(text)
+    content["changes"] += [_listed(entry) for entry in entries]
+    written = io.StringIO()
+    editor.dump(content, written)
+    return written.getvalue()
+
+
 def _read(path: Path, faults: list[str]) -> Migration | None:
     root = read_nodes(path, faults, needed=_FILE, what="a migration")
     if root is None:
@@ -201,15 +249,16 @@ def _entry(reader: NodeReader, node: yaml.Node, place: str) -> Entry:
     kind = _kind(reader, fields.get("kind"), f"{place}.kind")
     one_before, one_after = kind is not Said.MERGE, kind is not Said.SPLIT
     for name, leaves, one in (("from", before, one_before), ("into", after, one_after)):
-        if leaves and (len(leaves) == 1) != one:
+        if kind is not None and leaves and (len(leaves) == 1) != one:
             needed = "one leaf" if one else "two leaves or more"
             reader.fault(fields[name], f"{place}.{name}", f"a {kind} needs {needed}, not {len(leaves)}")
     confirmed = reader.flag(fields.get("confirmed"), f"{place}.confirmed")
-    return Entry(kind, before, after, confirmed, reader.at(node))
+    return Entry(kind or Said.RENAME, before, after, confirmed, reader.at(node))
 
 
-def _kind(reader: NodeReader, node: Any, field: str) -> Said:
+def _kind(reader: NodeReader, node: Any, field: str) -> Said | None:
+    """What an entry says; None, with a fault, where it says nothing that is known."""
     text: str = reader.text(node, field)
     if text and text not in set(Said):
         reader.fault(node, field, f"{text!r} is not known; allowed: {', '.join(Said)}")
-    return Said(text) if text in set(Said) else Said.RENAME
+    return Said(text) if text in set(Said) else None

@@ -22,13 +22,15 @@ def outline(plan: Plan, price: Bill, everything: Bill, stale: Stale, source: str
         source: where the rates of the price are from.
     """
     lines = [f"from tree {plan.before} to {plan.after}", *_changes(plan)]
+    if plan.by:
+        lines.append(f"the labels in force are by another annotator: by this plan every one is by {plan.by}")
     if plan.kept:
         lines.append(
             f"the labels of tree {plan.after} are in the book and are taken up again: {len(plan.moved):,} rows get "
             f"another first leaf, {plan.fresh:,} that came since are labelled"
         )
     elif plan.fresh:
-        lines.append(f"{plan.fresh:,} queries that have no label yet are labelled with it")
+        lines.append(f"{plan.fresh:,} queries that have no label{' by it' if plan.by else ''} yet are labelled with it")
     for name, leaves in plan.partitions._asdict().items():
         lines.append(f"leaves that {name.replace('changed', 'change')}: {_listed(leaves)}")
     lines.append("stale: " + ", ".join(f"{count:,} {name}" for name, count in stale.counts().items()))
@@ -54,6 +56,8 @@ def as_json(plan: Plan, priced: Priced, price: Bill, stale: Stale) -> dict[str, 
         "changes": changes,
         "leaves": {name: list(leaves) for name, leaves in plan.partitions._asdict().items()},
         "stale": {**stale.counts(), "buckets": stale.buckets, "checkpoints": stale.checkpoints},
+        "rows": {"asked": len(plan.asked), "labelled": plan.fresh},
+        "by": plan.by,
         "price": price._asdict(),
         "rates": {**priced.rates._asdict(), "source": priced.source},
     }

@@ -7,7 +7,7 @@ stays as it is, byte for byte. Renames, moves and merges rewrite ids; splits, ad
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -54,11 +54,13 @@ class Plan:
     kept: bool = False
     """Whether the labels of the tree after are in the book already and only taken up again."""
     fresh: int = 0
-    """Rows of which a version that is taken up again has no label yet."""
+    """Queries that the annotator has no label of yet: they are labelled under the whole tree."""
+    by: str = ""
+    """Who labels from now on, where the labels in force are by another annotator; every row has another label then."""
 
     @property
     def calls(self) -> int:
-        """How often the annotator is asked."""
+        """Rows that the annotator is asked about."""
         return len(self.asked) + self.fresh
 
     @property
@@ -66,6 +68,7 @@ class Plan:
         """Over all that decides what is done; what an approval names."""
         digest = hashlib.blake2b(json.dumps([self.before, self.after, sorted(self.follows.items())]).encode())
         digest.update(self.asked.select("query_id", "among", "among_secondary").write_json().encode())
+        digest.update(self.by.encode())
         return digest.hexdigest()[:16]
 
     def asked_by(self) -> list[int]:
@@ -141,6 +144,36 @@ def plan_back(found: Diff, labels: pl.DataFrame, kept: pl.DataFrame) -> Plan:
         kept=True,
         fresh=len(left) - len(right),
     )
+
+
+def plan_anew(found: Diff, labels: pl.DataFrame, fresh: int) -> Plan:
+    """What labelling everything does: nothing that is there is of use to the annotator.
+
+    Args:
+        found: the changes.
+        labels: those in force: query_id, primary, secondary.
+        fresh: queries to label.
+    """
+    nothing = {"query_id": pl.String, "change": pl.Int64, "from": pl.String, "to": pl.String}
+    plan = Plan(
+        before=version_of(found.before),
+        after=version_of(found.after),
+        changes=found.changes,
+        follows={},
+        asked=pl.DataFrame(schema=QUESTIONS),
+        moved=pl.DataFrame(schema=nothing),
+        touched=labels.clear().select("query_id", "primary", "secondary"),
+        partitions=Partitions((), (), ()),
+        fresh=fresh,
+    )
+    return touching_all(plan, labels, found)
+
+
+def touching_all(plan: Plan, labels: pl.DataFrame, found: Diff) -> Plan:
+    """A plan after which no row is as it was in the labels in force."""
+    leaves = {IRRELEVANT, *(leaf.id for tree in (found.before, found.after) for leaf in tree.leaves)}
+    every = labels.select("query_id", "primary", "secondary").sort("query_id")
+    return replace(plan, touched=every, partitions=_parted(leaves, found.before, found.after))
 
 
 def mapped(found: Diff, labels: pl.DataFrame, aliases: Mapping[str, str | None]) -> pl.DataFrame:

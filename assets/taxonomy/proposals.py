@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.taxonomy.drafts import SetIn, is_enough, languages_of
-from assets.taxonomy.schema import MIN_EXAMPLES, Entry
+from assets.taxonomy.schema import MIN_EXAMPLES, Entry, not_yaml, read_nodes
 
 SKETCH: Final = 128
 """Member ids kept of a cluster: the smallest, which is a random sample, for ids are hashes."""
@@ -174,11 +174,27 @@ def known_again(members: Sequence[str], before: Sequence[Proposal]) -> Proposal 
 
 
 def _read(path: Path, faults: list[str]) -> Proposal | None:
+    root = read_nodes(path, faults, needed={"key", "status"}, what="a proposal")
+    if root is None:
+        return None
     try:
-        fields = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return Proposal.model_validate(fields)
+        return Proposal.model_validate(yaml.SafeLoader("").construct_document(root))
     except ValidationError as error:
-        faults += [f"{path.name}: {'.'.join(map(str, one['loc'])) or 'file'}: {one['msg']}" for one in error.errors()]
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        faults.append(f"{path.name}: not YAML in UTF-8: {' '.join(str(error).split())}")
+        for one in error.errors():
+            field = ".".join(map(str, one["loc"])) or "file"
+            faults.append(f"{path.name}:{_line_of(root, one['loc'])}: {field}: {one['msg']}")
+    except yaml.YAMLError as error:  # for example a key that is a list
+        faults.append(f"{path.name}:{not_yaml(error, '')}")
+    except ValueError as error:  # for example a day that is none
+        faults.append(f"{path.name}: {error}")
     return None
+
+
+def _line_of(node: yaml.Node, place: Sequence[int | str]) -> int:
+    """The line of a field, or of the nearest that is there of those that it stands in."""
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            node = next((value for key, value in node.value if key.value == part), node)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
+            node = node.value[part]
+    return int(node.start_mark.line) + 1

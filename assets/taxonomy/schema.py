@@ -17,6 +17,8 @@ from typing import Any, Final
 import yaml
 
 MIN_EXAMPLES, MIN_CHINESE = 6, 2
+DEEPEST: Final = 50
+"""Levels of nesting from which on a file that could not be read is called too deep. Ours."""
 _ID: Final = re.compile(r"[a-z][a-z0-9_]*")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _INNER: Final = {"id", "name", "definition", "children"}
@@ -65,7 +67,7 @@ def read_branch(path: Path, faults: list[str]) -> Entry | None:
 
 
 def read_nodes(path: Path, faults: list[str], *, needed: set[str], what: str) -> yaml.Node | None:
-    """The node graph of a file; None, with a fault, where it is not UTF-8, not YAML or empty.
+    """The node graph of a file; None, with a fault, where it is not UTF-8, not YAML, nested too deeply or empty.
 
     Args:
         path: the file.
@@ -73,21 +75,45 @@ def read_nodes(path: Path, faults: list[str], *, needed: set[str], what: str) ->
         needed: fields that `what` must have, for the reader of the fault.
         what: the file holds, for example "a branch".
     """
+    content = path.read_bytes()
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        text = content.decode()
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
-        faults.append(f"{path.name}: not UTF-8 (byte {error.start}): save it as UTF-8")
-        return None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        faults.append(f"{path.name}:{line}: not YAML: {error.problem}")
+        faults.append(f"{path.name}:{line_at(content, error.start)}: not UTF-8 (byte {error.start}): save it as UTF-8")
         return None
     except (yaml.YAMLError, RecursionError) as error:
-        faults.append(f"{path.name}: not YAML: {' '.join(str(error).split())}")
+        faults.append(f"{path.name}:{not_yaml(error, text)}")
         return None
     if root is None:
         faults.append(f"{path.name}:1: empty; {what} needs {', '.join(sorted(needed))}")
     return root
+
+
+def not_yaml(error: yaml.YAMLError | RecursionError, text: str) -> str:
+    """What is wrong with a text that could not be read as YAML, after the number of its line."""
+    if isinstance(error, RecursionError):
+        return f"{_deep_line(text)}: nested deeper than {DEEPEST} levels"
+    if isinstance(error, yaml.MarkedYAMLError):
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        return f"{line}: not YAML: {error.problem}"
+    line = line_at(text.encode(), len(text[: getattr(error, "position", 0)].encode()))
+    return f"{line}: not YAML: {getattr(error, 'reason', error)}"
+
+
+def line_at(content: bytes, byte: int) -> int:
+    """The line, from 1, in which a byte stands."""
+    return content.count(b"\n", 0, byte) + 1
+
+
+def _deep_line(text: str) -> int:
+    """The line in which a text is nested deeper than anybody writes."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            return int(event.start_mark.line) + 1
+    return 1
 
 
 class NodeReader:
@@ -97,6 +123,7 @@ class NodeReader:
         self.file = file
         self.faults = faults
         self.languages: tuple[str, ...] = LANGUAGES
+        self._open: list[yaml.Node] = []
 
     def fault(self, node: yaml.Node, field: str, problem: str) -> None:
         """Note a fault at this node."""
@@ -108,6 +135,10 @@ class NodeReader:
 
     def entry(self, node: yaml.Node, place: str) -> Entry:
         """A node of the taxonomy with all its children."""
+        if any(node is one for one in self._open):
+            self.fault(node, place, "stands within itself: an alias (*) may not name a node that holds it")
+            return Entry("", "", "", "", self.at(node))
+        self._open.append(node)
         keys = self.mapping(node, place)
         above = self.languages
         if "languages" in keys:
@@ -116,6 +147,7 @@ class NodeReader:
         self.complete(node, place, keys, needed)
         made = self.checked(node, keys, needed)
         self.languages = above
+        self._open.pop()
         return made
 
     def checked(self, node: yaml.Node, keys: dict[str, yaml.Node], needed: set[str]) -> Entry:
@@ -162,6 +194,9 @@ class NodeReader:
             return {}
         found: dict[str, yaml.Node] = {}
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self.fault(key, field, "the name of a field must be a text, not a list or mapping")
+                continue
             if key.value in found:
                 self.fault(key, str(key.value), "is there twice")
             found[str(key.value)] = value
@@ -198,8 +233,7 @@ class NodeReader:
         if node is None:
             return ""
         if not isinstance(node, yaml.ScalarNode) or node.tag != _TEXT:
-            shown = repr(node.value) if isinstance(node, yaml.ScalarNode) else "a list or mapping"
-            self.fault(node, field, f"must be a text, not {shown}; put it in quotes")
+            self.fault(node, field, f"must be a text, not {_shown(node)}; put it in quotes")
             return ""
         if not (text := " ".join(node.value.split())):
             self.fault(node, field, "is empty")
@@ -216,9 +250,11 @@ class NodeReader:
 
     def flag(self, node: Any, field: str = "ours") -> bool:
         """An optional true or false."""
-        if node is not None and node.value not in ("true", "false"):
-            self.fault(node, field, f"must be true or false, not {node.value!r}")
-        return node is not None and node.value == "true"
+        if node is None:
+            return False
+        if not isinstance(node, yaml.ScalarNode) or node.value not in ("true", "false"):
+            self.fault(node, field, f"must be true or false, not {_shown(node)}")
+        return bool(node.value == "true")
 
     def enough(self, node: yaml.Node, examples: tuple[str, ...]) -> None:
         """As many examples as an annotator needs, in every language of the branch."""
@@ -229,3 +265,7 @@ class NodeReader:
         if len(examples) < MIN_EXAMPLES or lacking:
             needed = f"at least {MIN_EXAMPLES}" + _WANTED[self.languages]
             self.fault(node, "examples", f"has {len(examples)}, {chinese} of them Chinese; needs {needed}")
+
+
+def _shown(node: yaml.Node) -> str:
+    return repr(node.value) if isinstance(node, yaml.ScalarNode) else "a list or mapping"

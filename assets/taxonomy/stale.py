@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from assets.labels.rules import IRRELEVANT
-from assets.taxonomy.plan import Plan, follow
+from assets.taxonomy.plan import LEAF_COLUMNS, Plan, follow
 from resources.lake import Lake
 from resources.registry import Registry
 
@@ -19,8 +19,10 @@ Bucket = tuple[str, str | None]
 TRAJECTORIES: Final = ("trajectories/seed_trajectories", "trajectories/adaptive_trajectories")
 PROBES: Final = ("frontier/seed_probes", "frontier/boundary_probes")
 CHECKPOINTS: Final = ("sft/seed_policy", "sft/boundary_policy", "policy/rl_policy")
+LABELS: Final = "labels/query_labels"
 QUEUE: Final = "policy/training_queue"
 _COLUMNS: Final[Mapping[str, Sequence[str]]] = {
+    LABELS: ("query_id", "primary", "secondary"),
     "pool/candidate_pool": ("query_id",),
     "tasks/admitted_tasks": ("task_id", "query_id"),
     **dict.fromkeys(TRAJECTORIES, ("trajectory_id", "task_id")),
@@ -33,7 +35,7 @@ class Stale(NamedTuple):
     """What is stale once a plan is applied."""
 
     buckets: tuple[Bucket, ...]
-    """Pool buckets <primary, secondary> that lose rows or gain them, or may."""
+    """Pool buckets <primary, secondary> that are there and lose rows or gain them, or may."""
     pool: int
     """Queries of the candidate pool whose labels change or may."""
     tasks: int
@@ -51,6 +53,7 @@ class Stale(NamedTuple):
 def stale(
     plan: Plan,
     *,
+    labels: pl.DataFrame,
     pool: pl.DataFrame,
     tasks: pl.DataFrame,
     trajectories: pl.DataFrame,
@@ -62,6 +65,7 @@ def stale(
 
     Args:
         plan: whose rows are touched.
+        labels: query_id, primary, secondary; those in force.
         pool: query_id.
         tasks: task_id, query_id.
         trajectories: trajectory_id, task_id.
@@ -78,7 +82,7 @@ def stale(
         if parent in found or not rows.isdisjoint(consumed(version)):
             found.append(version)
     return Stale(
-        buckets(plan),
+        buckets(plan, labels),
         pool=len(pool.join(touched, on="query_id", how="semi")),
         tasks=len(their_tasks),
         trajectories=len(learned),
@@ -87,16 +91,25 @@ def stale(
     )
 
 
-def buckets(plan: Plan) -> tuple[Bucket, ...]:
-    """Every bucket from which a touched row comes or to which it may go; sorted."""
+def buckets(plan: Plan, labels: pl.DataFrame) -> tuple[Bucket, ...]:
+    """Every bucket of the labels in force from which a touched row comes or to which one may go; sorted.
+
+    A bucket that no label is in has no rows of the pool either: it appears, and is not stale.
+    """
+    there = labels.select("primary", "secondary").unique()
+    there = there.with_columns(follow(name, plan.follows).alias(f"then_{name}") for name in LEAF_COLUMNS)
     rows = plan.touched.join(plan.asked, on="query_id", how="left")
-    then = rows.with_columns(follow("primary", plan.follows), follow("secondary", plan.follows))
+    then = rows.with_columns(follow(name, plan.follows) for name in LEAF_COLUMNS)
     first = pl.coalesce("among", pl.concat_list("primary"))
     second = pl.coalesce("among_secondary", pl.concat_list("secondary"))
-    spread = then.select(first.alias("primary"), second.alias("secondary")).unique()
-    after = spread.explode("primary").explode("secondary")
-    both = pl.concat([rows.select("primary", "secondary"), after]).unique()
-    found = {(p, s) for p, s in both.iter_rows() if p not in (None, IRRELEVANT) and p != s}
+    entered = then.select(first.alias("then_primary"), second.alias("seconds")).unique().explode("then_primary")
+    gaining = there.join(entered.unique(), on="then_primary").filter(
+        pl.col("then_secondary").is_in("seconds", nulls_equal=True)
+        & (pl.col("secondary").is_null() | pl.col("then_secondary").is_not_null())
+    )
+    losing = there.join(rows.select("primary", "secondary").unique(), on=["primary", "secondary"], nulls_equal=True)
+    both = pl.concat([part.select("primary", "secondary") for part in (losing, gaining)]).unique()
+    found = ((p, s) for p, s in both.iter_rows() if p != IRRELEVANT)
     return tuple(sorted(found, key=lambda bucket: (bucket[0], bucket[1] or "")))
 
 
@@ -113,6 +126,7 @@ def stale_in(lake: Lake, registry: Registry, plan: Plan) -> Stale:
 
     return stale(
         plan,
+        labels=_table(lake, LABELS),
         pool=_table(lake, "pool/candidate_pool"),
         tasks=_table(lake, "tasks/admitted_tasks"),
         trajectories=pl.concat([_table(lake, table) for table in TRAJECTORIES]),

@@ -13,7 +13,7 @@ import polars as pl
 from assets.taxonomy.tree import OTHER, Leaf, Taxonomy
 
 TREES: Final = "taxonomy/versions"
-"""Table with one partition per version: the tree that it was."""
+"""Table with one partition per version: the tree that it was, under the names that it had last."""
 CHANGES: Final = "taxonomy/changes"
 """Table of the rows that the last change of the tree asked about or moved."""
 _COLUMNS: Final = ("leaf", "name_en", "name_zh", "definition", "examples", "counter_examples", "synonyms")

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import dagster as dg
 
 from assets import keys
+from assets.labels.book import forget_labels
 from dagster_project import profiles
 from dagster_project.commands.alone import TAG, close_killed_runs
 from dagster_project.commands.current import (
@@ -129,6 +130,8 @@ class Line:
         tables = {keys.table_of(key) for key in now}
         for table in tables if self.wish.again else ():  # a finished run would be read back
             shutil.rmtree(self.lake.folder(table) / "runs", ignore_errors=True)
+        if self.wish.again and keys.table_of(keys.QUERY_LABELS) in tables:  # and so would labels
+            forget_labels(self.lake)
         return self._defs.resolve_job_def(factory.name).execute_in_process(
             asset_selection=list(now),
             instance=self.instance,

@@ -8,9 +8,9 @@ import typer
 
 from assets.labels.book import LabelBook, kinds
 from assets.taxonomy.approval import approve
-from assets.taxonomy.bill import bill
+from assets.taxonomy.bill import bill_of
 from assets.taxonomy.changes import Diff
-from assets.taxonomy.migration import draft, next_file
+from assets.taxonomy.migration import write_draft
 from assets.taxonomy.outline import as_json, outline
 from assets.taxonomy.stale import stale_in
 from assets.taxonomy.stored import version_of
@@ -58,13 +58,14 @@ def show_plan(
     """Say what must be labelled again, which leaves change, what becomes stale, and what it costs; nothing is run."""
     with clear_errors():
         lake = _lake()
-        labels, plan = planned(lake, before, after)
+        plan, queries = planned(lake, before, after)
         priced = rates_in(lake)
-        price, follows = bill(plan.calls, priced.rates), stale_in(lake, Registry(url=profiles.registry_url()), plan)
+        price = bill_of(len(plan.asked), plan.fresh, priced.rates)
+        follows = stale_in(lake, Registry(url=profiles.registry_url()), plan)
         if as_data:
             say(json.dumps(as_json(plan, priced, price, follows), ensure_ascii=False, indent=1))
         else:
-            say(outline(plan, price, bill(len(labels), priced.rates), follows, priced.source))
+            say(outline(plan, price, bill_of(0, queries, priced.rates), follows, priced.source))
 
 
 @app.command("apply")
@@ -81,7 +82,7 @@ def apply(
             raise FileNotFoundError(
                 f"{after!r} is no folder of a tree: labels are made from files (`git show` has old ones)"
             )
-        _, plan = planned(lake, "", after)
+        plan = planned(lake, "", after).plan
         leaves = leaves_of(plan, tree_named(lake, str(folder)))
         given = approve(lake, plan)
         say(f"plan {given.plan} approved: {given.calls:,} calls, from tree {given.before} to {given.after}")
@@ -141,7 +142,9 @@ def _write(found: Diff, after: str) -> None:
     if not found.proposed:
         say("nothing to confirm: no file was written")
         return
-    file = next_file(migrations_of(after))
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(draft(version_of(found.before), version_of(found.after), found.proposed), encoding="utf-8")
-    say(f"\nwrote {file}: read it, and set `confirmed: true` where it is right")
+    folder = migrations_of(after)
+    if file := write_draft(folder, version_of(found.before), version_of(found.after), found.proposed):
+        say(f"\nwrote {file}: read it, and set `confirmed: true` where it is right")
+        return
+    places = ", ".join(sorted({entry.where for entry in found.proposed}))
+    say(f"\n{len(found.proposed)} to confirm are in {folder} already ({places}): nothing was written")

@@ -64,6 +64,7 @@ def experts(
     with clear_errors():
         found = read_expert_tags(tagged, COLUMNS._replace(query=query, tags=tags, annotator=annotator))
         if found.rows.is_empty():
+            _say_frame(found.quarantine)
             raise ValueError(f"no tags in {', '.join(map(str, tagged))}: what was read earlier stays as it is")
         lake = _lake()
         lake.write(EXPERT_TAGS, beside_earlier(lake, found.rows))

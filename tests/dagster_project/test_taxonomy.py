@@ -85,6 +85,20 @@ def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_c
     assert lake.read("labels/query_labels").equals(old)
 
 
+def test_a_draft_that_is_there_is_not_written_again(tmp_path: Path) -> None:
+    tree = with_weather_split(copied(tmp_path / "after"))
+    command = ("diff", str(copied(tmp_path / "before")), str(tree), "--write")
+    assert "wrote " in typed(*command, home=tmp_path).stdout
+    [file] = (tree / "migrations").iterdir()
+    text = file.read_text()
+    again = typed(*command, home=tmp_path)
+    assert f"1 to confirm are in {file.parent} already (0001.yaml:5)" in again.stdout, again.stderr
+    assert [(path, path.read_text()) for path in file.parent.iterdir()] == [(file, text)]
+    file.write_text(text.replace("confirmed: false", "confirmed: true"))
+    assert "nothing to confirm" in typed(*command, home=tmp_path).stdout
+    assert len(list(file.parent.iterdir())) == 1
+
+
 @pytest.mark.slow
 def test_a_rename_applied_from_the_command_line_asks_nothing_and_both_versions_stay(home: Path) -> None:
     tree = with_weather_renamed(copied(home / "after"))
@@ -112,6 +126,10 @@ def test_a_tree_is_named_by_folder_revision_or_version_and_anything_else_is_one_
     done = typed("diff", "nowhere", str(tree), home=tmp_path)
     assert done.exit_code == 2
     assert "'nowhere' is no tree: name a folder, a git revision of one" in done.stderr
+    for name in ("", " "):  # not the folder that one happens to stand in, nor the only version there is
+        done = typed("diff", name, str(tree), home=tmp_path)
+        assert (done.exit_code, done.stdout) == (2, "")
+        assert f"{name!r} is no tree: name a folder" in done.stderr
     (tree / "migrations").mkdir()
     (tree / "migrations" / "0001.yaml").write_text("from: a\nto: b\nchanges: []\n")
     done = typed("diff", str(tree), str(tree), home=tmp_path)

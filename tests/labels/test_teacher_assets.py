@@ -9,18 +9,15 @@ import polars as pl
 import pytest
 
 from assets.benchmarks.funnel import layers
-from assets.labels import assets as labels
 from assets.labels import checks as label_checks
-from assets.pool import assets as pool
 from assets.pool import checks as pool_checks
 from assets.pool.story import story, told
-from assets.taxonomy.tree import load_taxonomy
 from dagster_project import profiles
 from dagster_project.leaves import materialize_leaves
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.environments.servers import served
-from tests.pool.builders import queries
+from tests.pool.builders import FUNNEL, checks_of, filled
 
 TEXTS = [
     "what is the weather in rome tomorrow",
@@ -31,24 +28,7 @@ TEXTS = [
     "gibberish one",
     "gibberish two",
 ]
-ASSETS = [
-    pool.lexical_survivors, labels.query_labels, labels.irrelevance_set, pool.semantic_survivors, pool.candidate_pool,
-    pool.dropped,
-]  # fmt: skip
-CHECKS = [
-    check
-    for module in (label_checks, pool_checks)
-    for check in vars(module).values()
-    if isinstance(check, dg.AssetChecksDefinition)
-]
-
-
-def filled(root: Path) -> Lake:
-    lake = Lake(root=str(root))
-    table = queries(TEXTS).with_columns(context=pl.lit(None, dtype=pl.String), text=pl.col("normal"))
-    lake.write("queries/distinct_queries", table)
-    lake.write("taxonomy/intent_taxonomy", load_taxonomy().table())
-    return lake
+ASSETS, CHECKS = FUNNEL, checks_of(label_checks, pool_checks)
 
 
 def materialize(lake: Lake, url: str, **more: Any) -> dg.ExecuteInProcessResult:
@@ -62,7 +42,7 @@ def materialize(lake: Lake, url: str, **more: Any) -> dg.ExecuteInProcessResult:
 
 
 def test_a_quarantined_query_leaves_the_pool_with_its_reason_and_every_check_holds(tmp_path: Path) -> None:
-    lake = filled(tmp_path / "lake")
+    lake = filled(tmp_path / "lake", TEXTS)
     with served(tmp_path, rule="teacher", key="secret") as server:
         result = materialize(lake, server.url, api_key="secret")
         calls = len(server.lines)
@@ -86,7 +66,7 @@ def test_a_quarantined_query_leaves_the_pool_with_its_reason_and_every_check_hol
 
 
 def test_a_row_lost_between_labels_and_quarantine_fails_the_check(tmp_path: Path) -> None:
-    lake = filled(tmp_path)
+    lake = filled(tmp_path, TEXTS)
     ids = lake.read("queries/distinct_queries").select("query_id")
     lake.write("pool/lexical_survivors", ids)
     lake.write("labels/query_labels", ids[:4])
@@ -99,7 +79,7 @@ def test_a_row_lost_between_labels_and_quarantine_fails_the_check(tmp_path: Path
 
 
 def test_a_budget_that_runs_out_fails_the_stage_and_a_larger_one_goes_on(tmp_path: Path) -> None:
-    lake = filled(tmp_path / "lake")
+    lake = filled(tmp_path / "lake", TEXTS)
     with served(tmp_path, rule="teacher") as server:
         failed = materialize(lake, server.url, budget_calls=5)
         assert not failed.success
@@ -111,7 +91,7 @@ def test_a_budget_that_runs_out_fails_the_stage_and_a_larger_one_goes_on(tmp_pat
 
 
 def test_without_an_endpoint_the_stage_says_what_to_set(tmp_path: Path) -> None:
-    result = materialize(filled(tmp_path), "")
+    result = materialize(filled(tmp_path, TEXTS), "")
     [failure] = [
         event for event in result.all_events if event.is_step_failure and "query_labels" in str(event.step_key)
     ]

@@ -2,16 +2,29 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
+from types import ModuleType
 
+import dagster as dg
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from assets.labels import assets as labels
+from assets.pool import assets as pool
 from assets.pool.decisions import decide
 from assets.pool.survival import Survival, keep_order
 from assets.pool.vectors import Vectors, rounded
+from assets.taxonomy.tree import load_taxonomy
+from resources.lake import Lake
 
 EPOCH = datetime(2026, 1, 1)  # noqa: DTZ001 - the tables hold naive UTC
+
+FUNNEL = [
+    pool.lexical_survivors, labels.query_labels, labels.irrelevance_set, pool.semantic_survivors, pool.candidate_pool,
+    pool.dropped,
+]  # fmt: skip
+"""The assets from distinct queries to the pool."""
 
 
 def queries(texts: Sequence[str], *, support: int = 1) -> pl.DataFrame:
@@ -25,6 +38,20 @@ def queries(texts: Sequence[str], *, support: int = 1) -> pl.DataFrame:
             "first_seen": [EPOCH + timedelta(seconds=i) for i in range(len(texts))],
         }
     )
+
+
+def filled(root: Path, texts: Sequence[str]) -> Lake:
+    """A lake with distinct queries and the default tree: what the pool and the labels are made from."""
+    lake = Lake(root=str(root))
+    table = queries(texts).with_columns(context=pl.lit(None, dtype=pl.String), text=pl.col("normal"))
+    lake.write("queries/distinct_queries", table)
+    lake.write("taxonomy/intent_taxonomy", load_taxonomy().table())
+    return lake
+
+
+def checks_of(*modules: ModuleType) -> list[dg.AssetChecksDefinition]:
+    """Every asset check that these modules define."""
+    return [v for module in modules for v in vars(module).values() if isinstance(v, dg.AssetChecksDefinition)]
 
 
 def shuffled(frame: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -16,11 +16,10 @@ from assets.pool import assets as pool
 from assets.pool import checks as pool_checks
 from assets.pool.preview import DROPPED, preview
 from assets.pool.story import find, story, told
-from assets.taxonomy.tree import load_taxonomy
 from dagster_project.leaves import materialize_leaves
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
-from tests.pool.builders import queries
+from tests.pool.builders import FUNNEL, checks_of, filled
 
 TEXTS = [
     "what is the weather in rome tomorrow",
@@ -36,28 +35,7 @@ TEXTS = [
     "set an alarm for seven",
     "明天北京天气怎么样",
 ]
-ASSETS = [
-    pool.lexical_survivors,
-    labels.query_labels,
-    labels.irrelevance_set,
-    pool.semantic_survivors,
-    pool.candidate_pool,
-    pool.dropped,
-]
-CHECKS = [
-    check
-    for module in (label_checks, pool_checks)
-    for check in vars(module).values()
-    if isinstance(check, dg.AssetChecksDefinition)
-]
-
-
-def filled(root: Path) -> Lake:
-    lake = Lake(root=str(root))
-    table = queries(TEXTS).with_columns(context=pl.lit(None, dtype=pl.String), text=pl.col("normal"))
-    lake.write("queries/distinct_queries", table)
-    lake.write("taxonomy/intent_taxonomy", load_taxonomy().table())
-    return lake
+ASSETS, CHECKS = FUNNEL, checks_of(label_checks, pool_checks)
 
 
 def materialize(lake: Lake) -> dg.ExecuteInProcessResult:
@@ -77,7 +55,7 @@ class Factory(NamedTuple):
 @pytest.fixture(scope="module")
 def factory(tmp_path_factory: pytest.TempPathFactory) -> Factory:
     root = tmp_path_factory.mktemp("lake")
-    return Factory(root, materialize(filled(root)))
+    return Factory(root, materialize(filled(root, TEXTS)))
 
 
 @pytest.fixture
@@ -122,7 +100,7 @@ def test_one_table_names_every_query_that_went_with_its_layer_and_distance(lake:
 
 def test_the_lexical_layer_says_in_its_log_how_far_it_is(tmp_path: Path) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
-        resources = {"lake": filled(tmp_path)}
+        resources = {"lake": filled(tmp_path, TEXTS)}
         run = dg.materialize([pool.lexical_survivors], resources=resources, instance=instance)
         log = "\n".join(entry.user_message for entry in instance.all_logs(run.run_id))
     assert re.search(r"queries read: 12/12, [\d.]+/s, 0 s left", log)

@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -133,14 +134,31 @@ def test_a_proposal_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         ({"idd": "x"}, "idd: Extra inputs are not permitted"),
     ],
 )
-def test_a_file_that_is_wrong_is_named_with_its_field(tmp_path: Path, change: dict[str, object], said: str) -> None:
+def test_a_file_that_is_wrong_is_named_with_line_and_field(
+    tmp_path: Path, change: dict[str, object], said: str
+) -> None:
     path = write_proposal(tmp_path, expanded(others("songs", "alarms")).proposals[0])
     path.write_text(yaml.dump(yaml.safe_load(path.read_text()) | change))
     with pytest.raises(ProposalError) as caught:
         read_proposals(tmp_path)
-    assert f"{path.name}: {said}" in str(caught.value)
-    path.write_text("a: [")
-    with pytest.raises(ProposalError, match=f"{path.name}: not YAML"):
+    names = [line.partition(":")[0] for line in path.read_text().splitlines()]
+    [field] = change
+    line = names.index(field) + (2 if field == "examples" else 1)  # a list begins on the line after its name
+    assert f"{path.name}:{line}: {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: [", ":1: not YAML"),
+        ("\na: " + "[" * 2000, ":2: nested deeper than 50 levels"),
+        ("? [a]\n: b", ":1: not YAML: found unhashable key"),
+        ("key: 2026-99-99", ": month must be in 1..12"),
+    ],
+)
+def test_a_file_that_is_no_proposal_is_named(tmp_path: Path, text: str, said: str) -> None:
+    tmp_path.joinpath("one.yaml").write_text(text)
+    with pytest.raises(ProposalError, match=f"one.yaml{re.escape(said)}"):
         read_proposals(tmp_path)
 
 

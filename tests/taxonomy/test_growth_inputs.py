@@ -112,6 +112,52 @@ def test_label_studio_s_choices_taxonomies_and_skipped_rows(tmp_path: Path) -> N
     ]
 
 
+GOOD = {"type": "choices", "value": {"choices": ["food"]}}
+
+
+@pytest.mark.parametrize(
+    ("result", "cause"),
+    [
+        ([GOOD, {"value": {"choices": 5}}], "[1].value.choices: must be a list of texts, not '5'"),
+        ([{"value": {"choices": "food"}}], "[0].value.choices: must be a list of texts, not 'food'"),
+        ([{"value": {"choices": ["food", 7]}}], "[0].value.choices[1]: must be a text, not '7'"),
+        ([{"value": {"taxonomy": True}}], "[0].value.taxonomy: must be a list of paths, not 'True'"),
+        (
+            [{"value": {"taxonomy": [["food"], "travel"]}}],
+            "[0].value.taxonomy[1]: must be a list of texts, not 'travel'",
+        ),
+        (["food"], "[0]: must be a mapping of fields, not 'food'"),
+        ({"value": {}}, ": must be a list of results, not \"{'value': {}}\""),
+    ],
+)
+def test_a_field_that_label_studio_does_not_write_so_is_named_with_its_file_and_task(
+    tmp_path: Path, result: object, cause: str
+) -> None:
+    tasks = [
+        {"data": {"query": "rice"}, "annotations": [{"result": [GOOD], "completed_by": 1}]},
+        {"data": {"query": "soup"}, "annotations": [{"result": result, "completed_by": 1}]},
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(tasks))
+    found = read_expert_tags([path])
+    assert found.rows.select("query", "tags").rows() == [("rice", ["food"])], "the good rows go on"
+    assert found.quarantine.rows() == [("export.json", 2, f"annotations[0].result{cause}", "soup")]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'[\n {"text": "[[[[",\n  "deep": ' + b"[" * 100_000, r"a.json:3: nested deeper than 50 levels"),
+        (b'[{"text":\n "caf\xe9"}]', r"a.json:2: not UTF-8 \(byte 15\)"),
+    ],
+)
+def test_an_export_that_cannot_be_read_is_named_with_its_line(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said):
+        read_expert_tags([path])
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [("a.json", "{", "not a JSON export"), ("a.json", "{}", "list of tasks"), ("a.xlsx", "", "allowed are .csv")],

@@ -20,6 +20,7 @@ from assets.taxonomy.migration import (
     read_migrations,
     said_of,
     stored_migrations,
+    write_draft,
 )
 from assets.taxonomy.stored import version_of
 from resources.lake import Lake
@@ -80,6 +81,35 @@ def test_an_entry_is_read_with_its_place_and_stored_for_later_stages(tmp_path: P
 )
 def test_a_fault_is_named_with_file_line_and_field(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert said in faults(tmp_path, TEXT.replace(old, new))
+
+
+@pytest.mark.parametrize("kind", ["    kind: spilt", "    kind: [split]", "    kind: 3", "    kind: ''", "    odd: 1"])
+def test_a_kind_that_is_not_known_is_the_only_fault_said_of_it(tmp_path: Path, kind: str) -> None:
+    said = faults(tmp_path, TEXT.replace("  - kind: split", f"  -{kind[3:]}"))
+    assert "kind" in said
+    assert "needs one leaf" not in said
+    assert "two leaves or more" not in said
+
+
+def test_a_draft_is_written_once_and_what_a_person_made_of_it_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "migrations"
+    guesses = [Entry(Said.SPLIT, ("a.x",), ("a.m", "a.n")), Entry(Said.RENAME, ("a.z",), ("a.w",))]
+    file = write_draft(folder, "v1", "v2", guesses)
+    assert file == folder / "0001.yaml"
+    read = entries_for(read_migrations(folder), "v1", "v2")
+    assert write_draft(folder, "v1", "v2", read) is None
+    first, second = file.read_text().split("- kind: rename")
+    file.write_text(f"{first}# mine\n- kind: rename{second}".replace("confirmed: false", "confirmed: true", 1))
+    later = Entry(Said.RENAME, ("a.y",), ("a.v",))
+    assert write_draft(folder, "v1", "v2", [*read[1:], later]) == file
+    found = entries_for(read_migrations(folder), "v1", "v2")
+    assert [(entry.before, entry.confirmed) for entry in found] == [
+        (("a.x",), True),
+        (("a.z",), False),
+        (("a.y",), False),
+    ]
+    assert "# mine" in file.read_text()
+    assert write_draft(folder, "v1", "v3", [later]) == folder / "0002.yaml"
 
 
 BEFORE = {"a.x": ("1", "2", "3", "4"), "a.y": ("5", "6"), "a.z": ("7", "8")}

@@ -163,12 +163,42 @@ def test_a_file_that_is_no_branch_is_named(tmp_path: Path, text: str, said: str)
     assert said in faults(tmp_path, text)
 
 
-def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    tmp_path.joinpath("food.yaml").write_bytes(BRANCH.encode("gb18030"))
-    with pytest.raises(TaxonomyError, match=r"food\.yaml: not UTF-8"):
+def test_a_folder_without_files_says_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"one \.yaml file per level-1 branch"):
         load_taxonomy(tmp_path)
 
 
-def test_a_folder_without_files_says_what_it_needs(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"one \.yaml file per level-1 branch"):
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "    synonyms",
+            "    ours: [true]\n    synonyms",
+            "food.yaml:10: ours: must be true or false, not a list or map",
+        ),
+        (
+            "    synonyms",
+            "    ours: {a: b}\n    synonyms",
+            "food.yaml:10: ours: must be true or false, not a list or map",
+        ),
+        (
+            "    synonyms",
+            "    ? [a]\n    : b\n    synonyms",
+            "food.yaml:10: children[0]: the name of a field must be a text",
+        ),
+        ("id: recipes", "id: [recipes]", "food.yaml:5: id: must be a text, not a list or mapping"),
+        ("[cooking]", "[" * 2000, "food.yaml:10: nested deeper than 50 levels"),
+        ("children:\n", "children: &all\n  - {children: *all}\n", "food.yaml:5: children[0]: stands within itself"),
+        ("How to cook", "How to \a cook", "food.yaml:7: not YAML: special characters are not allowed"),
+    ],
+)
+def test_a_value_of_another_shape_is_a_fault_with_line_and_field(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert said in faults(tmp_path, BRANCH.replace(old, new))
+
+
+def test_a_file_that_is_not_utf_8_is_named_with_line_and_byte(tmp_path: Path) -> None:
+    content = BRANCH.encode().replace("菜谱".encode(), "菜谱".encode("gb18030"))
+    tmp_path.joinpath("food.yaml").write_bytes(content)
+    byte = content.index("菜谱".encode("gb18030"))
+    with pytest.raises(TaxonomyError, match=rf"food\.yaml:6: not UTF-8 \(byte {byte}\): save it as UTF-8"):
         load_taxonomy(tmp_path)
