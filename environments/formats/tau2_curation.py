@@ -62,8 +62,10 @@ class Curation(_Table):
     """Typed reason of the refusal that is right."""
     looks: Calls = ()
     """What must have been looked at before the answer counts."""
-    works: Calls = ()
-    """Calls that the gold solution needs beside tau2's: a sum that its answer states."""
+    before: Calls = ()
+    """What the gold solution has to look up before tau2's gold actions, so that its answer rests on something."""
+    after: Calls = ()
+    """The same after them: a sum that the answer states, a balance that is left."""
     facts: Facts | None = None
     """What the answer must state, in place of tau2's strings."""
     twin: Twin | None = None
