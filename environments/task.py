@@ -109,6 +109,8 @@ class UserGoal(BaseModel):
     """Told when asked for: name of the fact -> how the user says it."""
     closing: str = "Thank you, that is all."
     max_replies: int = 8
+    script: str = ""
+    """What the task's author tells whoever plays the user, in full, as JSON by section; a language model reads it."""
 
 
 class Task(BaseModel):
