@@ -66,14 +66,15 @@ def test_a_conversation_comes_back_with_its_turns_in_their_places(tmp_path: Path
 
 
 def test_token_ids_stand_with_the_turn_that_they_made() -> None:
-    tokens = Tokens(
-        list(range(10)), [0, 0, 1, 1, 0, 1, 0, 0, 1, 1], [0.0, 0.0, -1.0, -2.0, 0.0, -3.0, 0.0, 0.0, -4.0, -5.0], 2
-    )
+    generated = [0, 0, 1, 1, 0, 1, 0, 0, 1, 1]
+    tokens = Tokens(list(range(10)), generated, [-float(i) * g for i, g in enumerate(generated)], 2)
     trajectory = trajectory_of(replace(gold_episode(), tokens=tokens), model="m")
     made = [s.metrics for s in trajectory.steps if s.metrics is not None]
     assert [(m.prompt_token_ids, m.completion_token_ids, m.logprobs) for m in made] == [
-        ([0, 1], [2, 3], [-1.0, -2.0]), ([0, 1, 2, 3, 4], [5], [-3.0]), ([0, 1, 2, 3, 4, 5, 6, 7], [8, 9], [-4.0, -5.0]),
-    ]  # fmt: skip
+        ([0, 1], [2, 3], [-2.0, -3.0]),
+        ([0, 1, 2, 3, 4], [5], [-5.0]),
+        ([0, 1, 2, 3, 4, 5, 6, 7], [8, 9], [-8.0, -9.0]),
+    ]
     assert trajectory.final_metrics is not None
     assert trajectory.final_metrics.total_completion_tokens == 5
     with pytest.raises(ValueError, match="hold 4 turns of the policy and the episode 3"):
