@@ -35,7 +35,9 @@ class AirlineTools:
     @tool(Effect.READ)
     def list_all_airports(self) -> list[dict[str, str]]:
         """Every airport with its city."""
-        return [{"code": code, "city": _city(code)} for code in sorted(self._state.base.index("flights", line.origin_of))]
+        return [
+            {"code": code, "city": _city(code)} for code in sorted(self._state.base.index("flights", line.origin_of))
+        ]
 
     @tool(Effect.READ)
     def search_direct_flight(self, origin: str, destination: str, date: str) -> list[Document]:
@@ -203,9 +205,7 @@ class AirlineTools:
                 return reservation_id
         raise ToolRefusal("too_many_reservations")
 
-    def _paid(
-        self, name: str, reservation: Document, user: Document, method: Document, amount: float
-    ) -> Document:
+    def _paid(self, name: str, reservation: Document, user: Document, method: Document, amount: float) -> Document:
         """Write a reservation whose change cost `amount`, or gave it back."""
         if amount:
             reservation["payment_history"].append({"payment_id": method["id"], "amount": amount})

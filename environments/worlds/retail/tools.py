@@ -65,9 +65,7 @@ class RetailTools:
         payments, moved = shop.paid(order), False
         for p in payments:
             moved |= shop.move_balance(shop.need_payment_method(user, p["payment_method_id"]), p["amount"])
-        order["payment_history"] += [
-            shop.transaction("refund", p["amount"], p["payment_method_id"]) for p in payments
-        ]
+        order["payment_history"] += [shop.transaction("refund", p["amount"], p["payment_method_id"]) for p in payments]
         order |= {"status": "cancelled", "cancel_reason": reason}
         return self._written("cancel_pending_order", order, user if moved else None)
 
