@@ -1,4 +1,4 @@
-"""Strings that tau2 looks for in what an agent says, as typed facts; and a scenario as the user would say it.
+"""Strings that tau2 looks for in what an agent says, as typed facts.
 
 A substring of one or two characters is in any answer by accident ("4" is in "45 minutes"): it becomes a fact only where
 somebody who read the task says of which type it is.
@@ -14,19 +14,6 @@ SHORTEST: Final = 3
 """Fewest characters of a string that can be typed by its shape alone."""
 _MONEY = re.compile(r"\d+\.\d{1,2}")
 _COUNT = re.compile(r"\d{3,6}")
-_TURNED: Final = (
-    (r"\byou are\b", "I am"),
-    (r"\byou're\b", "I'm"),
-    (r"\byou were\b", "I was"),
-    (r"\byou've\b", "I've"),
-    (r"\byou'd\b", "I'd"),
-    (r"\byou'll\b", "I'll"),
-    (r"\byourself\b", "myself"),
-    (r"\byours\b", "mine"),
-    (r"\byour\b", "my"),
-    (r"\b(to|for|with|from|of|tells|told|asks|gives|give|let|help) you\b", r"\1 me"),
-    (r"\byou\b", "I"),
-)
 
 
 def typed(text: str) -> Fact | None:
@@ -45,11 +32,3 @@ def typed(text: str) -> Fact | None:
     if len(found) == 1 and found[0].unit and re.fullmatch(r"[\d.]+ [a-z]+", text):
         return Fact(kind="number", value=found[0].value, unit=found[0].unit)
     return Fact(kind="name", value=text)
-
-
-def in_first_person(text: str) -> str:
-    """A scenario ("You want your order cancelled") as its user says it ("I want my order cancelled")."""
-    for pattern, said in _TURNED:
-        text = re.sub(pattern, said, text, flags=re.I)
-    starts = re.sub(r"(^|[.!?]\s+|\n)(my|mine|myself)\b", lambda m: m[1] + m[2].capitalize(), text)
-    return starts.strip()

@@ -112,11 +112,16 @@ class DocumentState(SqliteState):
             f"INSERT INTO {kind} VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body", (key, body)
         )
 
-    def write(self, tool: str, kind: str, key: str, document: Document) -> None:
-        """Write a document as the effect of a tool; the ledger gets it with what was there before."""
+    def write(self, tool: str, kind: str, key: str, document: Document) -> Document:
+        """Write a document as the effect of a tool, and return it as it can be read from now on.
+
+        The ledger gets it with what was there before.
+        """
         before = self.get(kind, key)
         self.put(kind, key, document)
-        self.record(tool, key, None if before is None else body_of(before), body_of(canonical(document)))
+        written = self.need(kind, key)
+        self.record(tool, key, None if before is None else body_of(before), body_of(written))
+        return written
 
     def find(self, kind: str, by: Callable[[Document], Any], value: Any) -> Iterator[Document]:
         """The documents of which `by` says `value`; shared with other sessions, to be read only."""

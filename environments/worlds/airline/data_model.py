@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict
 
 from environments.tool import ToolRefusal
@@ -20,8 +21,11 @@ NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 NEW_CERTIFICATES = 3221322
 """Number of the first certificate sent; the next ones follow."""
 Cabin = Literal["basic_economy", "economy", "business"]
+_MORE_IS_LEFT_OUT = ConfigDict(extra="ignore")
+"""An agent may hand over a flight as a search showed it."""
 
 
+@with_config(_MORE_IS_LEFT_OUT)
 class Segment(TypedDict):
     """A flight on a date, as an agent names it."""
 
@@ -29,6 +33,7 @@ class Segment(TypedDict):
     date: str
 
 
+@with_config(_MORE_IS_LEFT_OUT)
 class Passenger(TypedDict):
     """Who flies."""
 
@@ -37,6 +42,7 @@ class Passenger(TypedDict):
     dob: str
 
 
+@with_config(_MORE_IS_LEFT_OUT)
 class Payment(TypedDict):
     """What one payment method pays."""
 

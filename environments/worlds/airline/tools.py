@@ -215,10 +215,10 @@ class AirlineTools:
         return self._written(name, reservation, user if moved else None)
 
     def _written(self, name: str, reservation: Document, user: Document | None) -> Document:
-        self._state.write(name, "reservations", reservation["reservation_id"], reservation)
+        written = self._state.write(name, "reservations", reservation["reservation_id"], reservation)
         if user is not None:
             self._state.write(name, "users", user["user_id"], user)
-        return reservation
+        return written
 
 
 @cache

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from environments.worlds import arithmetic, documents
-from environments.worlds.documents import Documents, DocumentState, DocumentWorld
 from environments.worlds.airline import data_model, tools
+from environments.worlds.documents import Documents, DocumentState, DocumentWorld
 from environments.worlds.tau2_folder import domain_folder, read_documents, read_policy
 
 

@@ -129,8 +129,7 @@ class RetailTools:
         """Change a user's default address; the user must have confirmed it."""
         user = self._state.need("users", user_id)
         user["address"] = _address(address1, address2, city, state, country, zip)
-        self._state.write("modify_user_address", "users", user_id, user)
-        return user
+        return self._state.write("modify_user_address", "users", user_id, user)
 
     @tool(Effect.WRITE)
     def return_delivered_order_items(
@@ -218,10 +217,10 @@ class RetailTools:
 
     def _written(self, name: str, order: Document, user: Document | None) -> Document:
         """Write the order, and the user where a gift card changed."""
-        self._state.write(name, "orders", order["order_id"], order)
+        written = self._state.write(name, "orders", order["order_id"], order)
         if user is not None:
             self._state.write(name, "users", user["user_id"], user)
-        return order
+        return written
 
 
 def _address(address1: str, address2: str, city: str, state: str, country: str, zip: str) -> dict[str, str]:

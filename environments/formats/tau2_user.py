@@ -1,0 +1,64 @@
+"""The user of a tau2 task: the scenario that is told to whoever plays it, turned into what the user says.
+
+Tau2 writes to the player ("You want your order cancelled"); here the same is in the user's mouth.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from environments.task import UserGoal
+
+CUSTOMER: Final = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
+"""A user id of tau2's."""
+_TELLING: Final = (
+    ("email", re.compile(r"\S+@\S+")),
+    ("user id", CUSTOMER),
+    ("zip code", re.compile(r"\b\d{5}\b")),
+    ("name", re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")),
+    ("number", re.compile(r"#?W\d{7}|\b(?=[A-Z0-9]*\d)[A-Z0-9]{6}\b")),
+)
+"""What a user may be asked for, and how the sentence that tells it is known."""
+_SECTIONS: Final = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
+_TURNED: Final = (
+    (r"\byou are\b", "I am"),
+    (r"\byou're\b", "I'm"),
+    (r"\byou were\b", "I was"),
+    (r"\byou've\b", "I've"),
+    (r"\byou'd\b", "I'd"),
+    (r"\byou'll\b", "I'll"),
+    (r"\byourself\b", "myself"),
+    (r"\byours\b", "mine"),
+    (r"\byour\b", "my"),
+    (r"\b(to|for|with|from|of|tells|told|asks|gives|give|let|help) you\b", r"\1 me"),
+    (r"\byou\b", "I"),
+)
+
+
+def in_first_person(text: str) -> str:
+    """A scenario ("You want your order cancelled") as its user says it ("I want my order cancelled")."""
+    for pattern, said in _TURNED:
+        text = re.sub(pattern, said, text, flags=re.I)
+    starts = re.sub(r"(^|[.!?]\s+|\n)(my|mine|myself)\b", lambda m: m[1] + m[2].capitalize(), text)
+    return starts.strip()
+
+
+def instruction_of(scenario: Mapping[str, str], *, conversation: bool) -> str:
+    """What the user says first; where nobody will speak for it later, all that there is to say."""
+    names = ("reason_for_call",) if conversation else _SECTIONS
+    return "\n".join(in_first_person(scenario[n]) for n in names if len(scenario.get(n, "")) > 1)
+
+
+def user_of(scenario: Mapping[str, str], *, persona: str | None, max_replies: int) -> UserGoal:
+    """The user's goal: facts by what they would be asked for as, each in the sentence that tells it."""
+    told = {name: text for name, text in scenario.items() if name != "domain"}
+    text = "\n".join(scenario.get(name, "") for name in ("known_info", "reason_for_call"))
+    sentences = [in_first_person(s) for s in re.split(r"(?<=[.!?])\s+|\n+", text) if s.strip()]
+    facts = {name: next((s for s in sentences if shape.search(s)), "") for name, shape in _TELLING}
+    return UserGoal(
+        persona=persona or "plain",
+        facts={name: said for name, said in facts.items() if said},
+        max_replies=max_replies,
+        script=json.dumps(told, ensure_ascii=False),
+    )
