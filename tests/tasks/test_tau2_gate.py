@@ -10,7 +10,7 @@ import pytest
 
 from assets.tasks.tau2_gate import Tau2Gate, gate_tau2
 from environments.formats.tau2 import calls_of, read_domain
-from environments.formats.tau2_score import free_text_arguments, gold_changes, tau2_score
+from environments.formats.tau2_score import changes_of, free_text_arguments, tau2_score
 from environments.policies.looking import LooksThenRefuses
 from environments.rollout import rollouts
 from environments.task import Call
@@ -52,7 +52,7 @@ def retail(corpora: Path) -> Tau2Gate:
 @pytest.mark.corpora
 def test_the_gold_actions_of_the_airline_replay_without_an_error(airline: Tau2Gate) -> None:
     assert (airline.actions, airline.imported.failed) == (142, [])
-    assert airline.same_state == sorted([*AIRLINE_NOTHING, "3"], key=int)
+    assert airline.before.same_state == sorted([*AIRLINE_NOTHING, "3"], key=int)
 
 
 @pytest.mark.corpora
@@ -63,7 +63,7 @@ def test_the_gold_actions_of_the_shop_replay_with_the_18_known_errors(retail: Ta
     assert [(f.name, f.call.name) for f in failed if f.writes] == [
         (name, "exchange_delivered_order_items") for name in ("64", "105")
     ]
-    assert retail.same_state == sorted([*RETAIL_NOTHING, "24", "62", "67", "68", "105"], key=int)
+    assert retail.before.same_state == sorted([*RETAIL_NOTHING, "24", "62", "67", "68", "105"], key=int)
 
 
 @pytest.mark.corpora
@@ -216,10 +216,11 @@ def test_tau2s_parts_are_scored_as_tau2_scores_them(tmp_path: Path) -> None:
     folder = small_tau2(tmp_path)
     world = RetailWorld(folder)
     task = read_domain(folder, "retail").tasks[0]
-    gold, calls = gold_changes(task, world), calls_of(task)
+    calls = calls_of(task)
+    gold = changes_of(calls, world)
 
     def scored(calls: list[Call], said: str) -> tuple[bool, bool, int, float]:
-        score = tau2_score(task, gold, calls, [said], world, asserted=False)
+        score = tau2_score(task, gold, changes_of(calls, world), calls, [said], asserted=False)
         return score.state, score.said, len(score.missing), score.reward
 
     assert scored(calls, "You get back 38.25.") == (True, True, 0, 1.0)
