@@ -2,25 +2,18 @@
 
 import os
 import secrets
-import signal
-import socket
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
-from dagster_project.commands.ui import PortInUseError
 from environments.task import Task
 from environments.worlds.catalogue import world_maker
 from resources.lake import Lake
 
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
 ADMITTED: Final = "tasks/admitted_tasks"
-STOP_S: Final = 3
 
 
 def serve(
@@ -28,7 +21,9 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 picks a free one.")] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 opens it to the network.")] = "127.0.0.1",
     task: Annotated[str | None, typer.Option(help="What sessions begin with: a task's id, or a JSON file.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="The tau2 folder that retail and airline are read from.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="The tau2 folder of retail and airline; by default the profile's.")
+    ] = None,
     sessions: Annotated[int, typer.Option(min=1, help="Most clients at once; others are refused.")] = 64,
     idle: Annotated[float, typer.Option(min=0.1, help="Seconds of silence after which a session is taken back.")] = 600,
     owner_token: Annotated[
@@ -37,6 +32,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a world over MCP (streamable HTTP): each client plays in a session of its own."""
+    from environments.listening import listen, run
     from environments.mcp import PATH, served_world
 
     with clear_errors():
@@ -45,7 +41,12 @@ def serve(
         listening = listen(host, port)
         local = host in ("127.0.0.1", "localhost", "::1")
         served = served_world(
-            world_maker(world, folder=folder), task=chosen, limit=sessions, idle_s=idle, token=token, local=local
+            world_maker(world, folder=folder or profiles.tau2_folder()),
+            task=chosen,
+            limit=sessions,
+            idle_s=idle,
+            token=token,
+            local=local,
         )
     at = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{PATH}"
     begun = f", each with task {chosen.task_id}" if chosen else ""
@@ -54,22 +55,6 @@ def serve(
         say("the task has a user to talk with: MCP carries tools only, so the conversation is the client's business")
     run(served.app, listening)
     say("stopped")
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens, taken before anything else starts.
-
-    Raises:
-        PortInUseError: something else has the port, or the address is none of this machine.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise PortInUseError(
-            f"cannot listen on port {port} of {host} ({error.strerror}): stop what listens there, "
-            f"or choose another: loopwright serve WORLD --port {port + 1}"
-        ) from error
 
 
 def find_task(named: str, world: str) -> Task:
@@ -118,16 +103,3 @@ def read_token(path: Path) -> str:
     with os.fdopen(written, "w", encoding="utf-8") as file:
         file.write(token + "\n")
     return token
-
-
-def run(app: "ASGIApp", listening: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM; open streams get a moment to end."""
-    import uvicorn
-
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=STOP_S, lifespan="on", access_log=False)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        return
