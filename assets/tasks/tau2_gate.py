@@ -15,7 +15,7 @@ from assets.tasks.admission import Admission, admit
 from environments.episode import Scored
 from environments.formats.tau2 import Raw, actions_of, calls_of, communicated, read_domain, tau2_id
 from environments.formats.tau2_import import Imported
-from environments.formats.tau2_score import Tau2Score, free_text_arguments, gold_changes, tau2_score
+from environments.formats.tau2_score import Tau2Score, changes_of, free_text_arguments, tau2_score
 from environments.policies.looking import LooksThenRefuses
 from environments.policies.scripted import AlwaysRefuse, NoOp, Scripted
 from environments.rollout import rollouts
@@ -52,6 +52,8 @@ class AsScored(NamedTuple):
     """All gold actions, and all that must be said."""
     silent: dict[str, Tau2Score]
     """All gold actions, and not a word."""
+    same_state: list[str]
+    """Tasks whose gold actions leave the state as it was."""
 
     def passed_by_nothing(self) -> list[str]:
         """Tasks that doing nothing passes."""
@@ -64,8 +66,6 @@ class Tau2Gate(NamedTuple):
     before: AsScored
     actions: int
     """Gold actions replayed."""
-    same_state: list[str]
-    """Tasks whose gold actions leave the state as it was."""
     free_text: list[tuple[str, str, str]]
     """Task, action and argument that only the very same words would match."""
     imported: Imported
@@ -103,7 +103,6 @@ def gate_tau2(folder: Path, name: str, verifier: Verifier, *, workers: int = 1) 
     return Tau2Gate(
         before=as_tau2_scores(raws, world),
         actions=sum(len(actions_of(raw)) for raw in raws.values()),
-        same_state=[n for n, raw in raws.items() if not gold_changes(raw, world)],
         free_text=[(n, *found) for n, raw in raws.items() for found in free_text_arguments(raw)],
         imported=taken,
         admission=admission,
@@ -114,12 +113,15 @@ def gate_tau2(folder: Path, name: str, verifier: Verifier, *, workers: int = 1) 
 
 def as_tau2_scores(raws: Mapping[str, Raw], world: DocumentWorld) -> AsScored:
     """What tau2 pays for doing nothing, for the gold actions with all that must be said, and for those in silence."""
-    found = AsScored({}, {}, {})
+    found = AsScored({}, {}, {}, [])
     for name, raw in raws.items():
-        gold, calls = gold_changes(raw, world), calls_of(raw)
-        found.no_op[name] = tau2_score(raw, gold, [], [""], world, asserted=False)
-        found.gold[name] = tau2_score(raw, gold, calls, [" ".join(communicated(raw))], world, asserted=True)
-        found.silent[name] = tau2_score(raw, gold, calls, [""], world, asserted=False)
+        calls, text = calls_of(raw), " ".join(communicated(raw))
+        gold = changes_of(calls, world)
+        found.no_op[name] = tau2_score(raw, gold, [], [], [""], asserted=False)
+        found.gold[name] = tau2_score(raw, gold, gold, calls, [text], asserted=True)
+        found.silent[name] = tau2_score(raw, gold, gold, calls, [""], asserted=False)
+        if not gold:
+            found.same_state.append(name)
     return found
 
 

@@ -77,12 +77,14 @@ def read_curation(path: Path) -> dict[str, Curation]:
     Raises:
         ValueError: the file is not valid; the message names file, task and field.
     """
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    try:
-        return {name: Curation.model_validate(table) for name, table in content.items()}
-    except ValidationError as error:
-        causes = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise ValueError(f"{path}: {causes}") from error
+    found: dict[str, Curation] = {}
+    for name, table in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        try:
+            found[name] = Curation.model_validate(table)
+        except ValidationError as error:
+            causes = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            raise ValueError(f"{path}: task {name}: {causes}") from error
+    return found
 
 
 def merged(document: Document, changed: Mapping[str, Any]) -> Document:

@@ -9,7 +9,7 @@ COMMUNICATE looks for substrings, ACTION looks for each gold action among the ca
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from environments.formats.tau2 import Raw, actions_of, calls_of, communicated
+from environments.formats.tau2 import Raw, actions_of, communicated
 from environments.task import Call
 from environments.verifiers.state import same
 from environments.world import RowChange
@@ -42,28 +42,23 @@ class Tau2Score(NamedTuple):
         return self.reward == 0 and not self.missing
 
 
-def gold_changes(raw: Raw, world: DocumentWorld) -> list[RowChange]:
-    """What the gold actions leave changed; a failing one is passed over, as tau2 does. The world is left reset."""
-    found = changes_of(calls_of(raw), world)
-    world.reset()
-    return found
-
-
 def changes_of(calls: Sequence[Call], world: DocumentWorld) -> list[RowChange]:
-    """What the calls leave changed in a fresh world."""
+    """What the calls leave changed in a fresh world, failing ones passed over as tau2 does; the world is left reset."""
     world.reset()
     world.state.begin()
     for call in calls:
         world.call(call.name, call.arguments)
-    return list(world.changes())
+    found = list(world.changes())
+    world.reset()
+    return found
 
 
 def tau2_score(
     raw: Raw,
     gold: Sequence[RowChange],
+    left: Sequence[RowChange],
     calls: Sequence[Call],
     said: Sequence[str],
-    world: DocumentWorld,
     *,
     asserted: bool,
 ) -> Tau2Score:
@@ -72,18 +67,16 @@ def tau2_score(
     Args:
         raw: the tau2 task.
         gold: what its gold actions leave changed.
+        left: what the attempt left changed.
         calls: the calls of the attempt, in order.
         said: the messages of the agent.
-        world: a session of the domain's world; left reset.
         asserted: whether a judge would find the task's assertions fulfilled; counts where the task has any.
     """
-    found = changes_of(calls, world)
-    world.reset()
     text = [message.lower().replace(",", "") for message in said]
     missing = tuple(a["name"] for a in actions_of(raw) if not any(_matches(a, call) for call in calls))
     spoken = all(any(info.lower() in message for message in text) for info in communicated(raw))
     parts = {
-        "DB": _same_changes(gold, found),
+        "DB": _same_changes(gold, left),
         "COMMUNICATE": spoken,
         "ACTION": not missing,
         "NL_ASSERTION": asserted or not raw["evaluation_criteria"].get("nl_assertions"),
