@@ -83,6 +83,7 @@ def as_json(state: EndState) -> dict[str, Any]:
         "calls": state.calls,
         "failure": state.failure,
         "over": state.over,
+        "steps": [[step.call.name, step.call.arguments, step.observation] for step in state.steps],
     }
 
 
@@ -113,8 +114,9 @@ class _Owner:
         return JSONResponse(description_of(self._sessions.world))
 
     async def listing(self, request: Request) -> Response:
-        """The open sessions, oldest first."""
-        return JSONResponse({"open": self._sessions.ids(), "limit": self._sessions.limit})
+        """The sessions that are open, and those whose end is known, oldest first."""
+        known = {"open": self._sessions.ids(), "ended": self._sessions.ended()}
+        return JSONResponse({**known, "limit": self._sessions.limit})
 
     async def state(self, request: Request) -> Response:
         """The state of a session, or that in which its client left it."""

@@ -7,15 +7,16 @@ which they arrive; those of different sessions wait for nobody.
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
 import anyio
 from anyio import to_thread
 
+from environments.episode import Step
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import with_faults
-from environments.task import Task
+from environments.task import Call, Task
 from environments.tool import Tool
 from environments.world import RowChange, SideEffect, World, WorldFailure, WorldPool
 
@@ -42,6 +43,8 @@ class EndState:
     failure: str | None
     """Why the world broke; None where it did not."""
     over: bool
+    steps: Sequence[Step] = ()
+    """Every call of a tool on offer, in order, with what came back."""
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class Session:
     over: bool = False
     shown: AbstractContextManager[None] | None = None
     """Ends the showing of other rows (`Rewindable.with_rows`), where it goes on."""
+    steps: list[Step] = field(default_factory=list)
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
@@ -69,7 +73,9 @@ class Session:
         if name not in self.offered:
             return {"error": "unknown_tool"}
         self.calls += 1
-        return await self.on_world(self.world.call, name, arguments)
+        observation = await self.on_world(self.world.call, name, arguments)
+        self.steps.append(Step(Call(name=name, arguments=dict(arguments)), observation))
+        return observation
 
     async def on_world(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a method of the world when it is this call's turn; whatever it raises, the world counts as broken.
@@ -98,9 +104,10 @@ class Session:
             return done
 
     def state(self) -> EndState:
-        """The state of the world; call it by `on_world`."""
+        """The state of the world, which is whole; call it by `on_world`."""
         world = self.lent
-        return EndState(world.changes(), world.ledger(), world.state_hash(), self.calls, self.failure, self.over)
+        told = (world.changes(), world.ledger(), world.state_hash(), self.calls, None, self.over)
+        return EndState(*told, steps=tuple(self.steps))
 
 
 class Sessions:
@@ -172,6 +179,10 @@ class Sessions:
         """The open sessions, oldest first."""
         return list(self._open)
 
+    def ended(self) -> list[str]:
+        """The sessions that are over and whose end is still known, oldest first."""
+        return list(self._ended)
+
     async def state(self, session_id: str) -> EndState:
         """The state of a session, or that in which its client left it.
 
@@ -192,9 +203,9 @@ class Sessions:
         try:
             state = await session.on_world(session.state)
         except WorldFailure as failure:
-            state = EndState((), (), "", session.calls, str(failure), True)
+            state = EndState((), (), "", session.calls, str(failure), True, tuple(session.steps))
         else:
-            state = EndState(state.changes, state.ledger, state.state_hash, state.calls, None, True)
+            state = replace(state, failure=None, over=True)
             self._pool.give_back(session.lent)
         session.over = True
         self._ended[session_id] = state
