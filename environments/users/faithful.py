@@ -29,7 +29,7 @@ _ROLE = re.compile(
     r"|\bi(?:'ve| have)(?: now| successfully)? (?:\w+ed|sent|made) (?:the \w+ (?:for|to) you|your)\b"
     r"|\byour (?:refund|order|booking|request|reservation|flight|account|ticket)\b.{0,30}\b(?:been|is|was|will be) \w+"
     r"|\b(?:provide|tell me|confirm|share|give me)(?: \w+){0,2} your\b|\bwhat is your (?:name|order|e-?mail|phone)\b"
-    r"|\b(?:check|look)(?: \w+){0,3} for you\b|\bfor your (?:patience|understanding)\b|\banything else i can\b"
+    r"|\b(?:check|look)(?: \w+){0,3} for you\b|\banything else i can (?:help|assist|do for)\b"
     r"|作为(?:一个|一名)?(?:ai|人工智能|客服|助手|语言模型)|有什么(?:可以|能)(?:帮|为)|(?:我来|我可以|我这就|我)(?:帮|为)您"
     r"|已(?:经)?(?:为|帮)您|您的(?:订单|退款|账户|预订|申请|航班|工单)|请(?:您)?(?:提供|告诉我|确认)您的|感谢您的(?:耐心|理解|支持)",
     re.IGNORECASE | re.MULTILINE,
@@ -93,7 +93,7 @@ def _invented(attempt: Attempt, goal: UserGoal, said: str, text: str) -> str | N
 def _unasked(attempt: Attempt, goal: UserGoal, said: str, text: str, now: Asked, before: Sequence[Asked]) -> str | None:
     """A fact that nobody asked for; an open question asks for all, and one that is not understood may ask for any."""
     turns = [*before, now]
-    if any(turn.more for turn in turns):
+    if any(turn.more and not turn.facts for turn in turns):
         return None
     wanted = {name for turn in turns for name in turn.facts}
     heard = [attempt.instruction, said, goal.closing, goal.consent, *(goal.facts[name] for name in wanted)]

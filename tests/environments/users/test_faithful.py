@@ -61,6 +61,8 @@ SOUND = [
     ("How may I call you?", "Ann Lee."),
     ("Good morning! Who is speaking?", "Hello. My name is Ann Lee."),
     ("The policy says 30 days. Is that all right?", "Yes, 30 days is fine."),
+    ("What is the order number?", "I will look for it. Thank you for your patience!"),
+    ("What is the order number?", "I don't have it with me. Is there anything else I can provide?"),
     ("请问您的姓名？", "我叫张三。"),
     ("请问怎么称呼您？", "我是张三，您好。"),
     ("请提供订单号。", "2291"),
