@@ -23,7 +23,7 @@ _ASKS = _either(
     r"\b(?:please|kindly) (?:\w+ ){0,2}(?:provide|tell|give|share|confirm|state|enter|specify|send|verify|supply)\b",
     r"\b(?:tell|give) (?:me|us)\b",
     r"\b(?:provide|specify|confirm|verify|share|state) (?:me |us )?(?:with )?(?:your|the|which|what|whether)\b",
-    r"\b(?:i|we)(?:'ll| will| would|'d)?(?: also| still| just| first)? (?:need|require)\b(?! to (?!know|have|verify))",
+    r"\b(?:i|we)(?:'ll| will| would|'d)?(?: also| still| just| first)? (?:need|require)\b(?! to (?!know|have|verify|gather|ask|collect|confirm))",
     r"\b(?:like|want) to know\b",
     r"\blet me know\b",
     r"\b(?:could|can|may|might|would|will) (?:you|i have|i get|i ask|we have)\b",
@@ -53,7 +53,8 @@ _ANYTHING_ELSE = _either(
     r"还有(?:什么|其他|别的)|还需要(?:什么|其他|别的)|其他(?:需要|问题|可以帮)",
 )
 _MORE = _either(
-    r"\b(?:more|further|additional|your|some|the|these|those|this|that) (?:details?|information)\b|\btell me more\b|\bmore about\b",
+    r"\b(?:more|further|additional|your|some|the|these|those|this|that) (?:details?|information)\b",
+    r"\btell me more\b|\bmore about\b",
     r"\bhow (?:can|may) i (?:help|assist)\b|\bwhat can i do for you\b|\bwhat do you need\b",
     r"(?:更多|详细|具体)(?:的)?(?:信息|情况|资料|要求|内容|说明)|有什么可以帮|请问您需要什么",
 )

@@ -59,14 +59,20 @@ def mistake(attempt: Attempt, said: str, reply: str, *, ended: bool) -> str | No
         return "said nothing"
     if len(text) > LONGEST or _goes_round(text):
         return f"went on without an end ({len(text)} characters)"
-    if found := _ROLE.search(_without(text, [*goal.facts.values(), goal.closing, goal.consent])):
-        return f"left its role: {found[0].strip()!r}"
+    if found := out_of_role(text, goal):
+        return f"left its role: {found!r}"
     before = [asked(exchange.said, goal) for exchange in attempt.exchanges]
     now = asked(said, goal)
     wrong = _invented(attempt, goal, said, text) or _unasked(attempt, goal, said, text, now, before)
     if wrong is None and ended and _too_early(attempt, goal, now, before):
         wrong = "stopped before the agent had done what it was asked for"
     return wrong
+
+
+def out_of_role(text: str, goal: UserGoal) -> str | None:
+    """The words of `text` that are the agent's to say and do not stand in the goal, or None."""
+    found = _ROLE.search(_without(text, [*goal.facts.values(), goal.closing, goal.consent]))
+    return found[0].strip() if found else None
 
 
 def _goes_round(text: str) -> bool:

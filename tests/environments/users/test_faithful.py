@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from environments.episode import Attempt, Exchange
-from environments.task import UserGoal
+from environments.task import Goal, UserGoal
 from environments.users.faithful import LONGEST, mistake
 from environments.users.telling import holds, pieces
 from tests.environments.faults.builders import shop_task
@@ -31,9 +31,8 @@ REQUEST, BITTE = "I want my money back for a lamp that came broken.", "我想改
 def attempt(
     goal: UserGoal, request: str, *before: tuple[str, str], landed: bool = False, writes: bool = True
 ) -> Attempt:
-    task = (shop_task() if writes else task_of("weather")).model_copy(
-        update={"user": goal, "instruction": request, "wordings": ()}
-    )
+    update = {"user": goal, "instruction": request, "wordings": ()}
+    task = shop_task().model_copy(update=update if writes else {**update, "goal": Goal()})
     return Attempt(task, 0, 0, exchanges=[Exchange(0, *turn) for turn in before], landed=landed)
 
 
