@@ -23,7 +23,8 @@ _ASKS = _either(
     r"\b(?:please|kindly) (?:\w+ ){0,2}(?:provide|tell|give|share|confirm|state|enter|specify|send|verify|supply)\b",
     r"\b(?:tell|give) (?:me|us)\b",
     r"\b(?:provide|specify|confirm|verify|share|state) (?:me |us )?(?:with )?(?:your|the|which|what|whether)\b",
-    r"\b(?:i|we)(?:'ll| will| would|'d)?(?: also| still| just| first)? (?:need|require)\b(?! to (?!know|have|verify|gather|ask|collect|confirm))",
+    r"\b(?:i|we)(?:'ll| will| would|'d)?(?: also| still| just| first)? (?:need|require)\b"
+    r"(?! to (?!know|have|verify|gather|ask|collect|confirm))",
     r"\b(?:like|want) to know\b",
     r"\blet me know\b",
     r"\b(?:could|can|may|might|would|will) (?:you|i have|i get|i ask|we have)\b",
