@@ -14,6 +14,7 @@ from environments.fault import Fault
 
 Split = Literal["train", "dev", "hidden"]
 FactKind = Literal["number", "code", "name", "word"]
+Persona = Literal["plain", "impatient", "forgetful"]
 
 
 class Fact(BaseModel):
@@ -98,17 +99,34 @@ _LATER_IN_GOAL = {"changes", "order"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 
+class Saying(BaseModel):
+    """Something that the gold solution says to the user."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: int
+    """How many calls come before it."""
+    text: str
+
+
 class UserGoal(BaseModel):
     """What the user of a task with several turns wants, knows and tells only when asked."""
 
     model_config = ConfigDict(frozen=True)
 
-    persona: str = "plain"
+    persona: Persona = "plain"
     """`plain`, `impatient` (ends early), `forgetful` (needs asking twice)."""
     facts: dict[str, str] = {}
     """Told when asked for: name of the fact -> how the user says it."""
+    synonyms: dict[str, tuple[str, ...]] = {}
+    """Other words by which a fact may be asked for, in any language: name of the fact -> words or phrases."""
+    consent: str = "Yes, please go ahead."
+    """Said when the agent asks whether it should do something."""
     closing: str = "Thank you, that is all."
     max_replies: int = 8
+    """The user goes when asked once more after so many replies."""
+    patience: int = 3
+    """The same for an impatient user."""
 
 
 class Task(BaseModel):
@@ -125,6 +143,8 @@ class Task(BaseModel):
     """Names of the tools on offer, in the order in which they are shown."""
     goal: Goal
     gold_calls: tuple[Call, ...] = ()
+    gold_says: tuple[Saying, ...] = ()
+    """What it says to the user on the way, in order; where empty, it asks for every fact of the user first."""
     gold_answer: str
     max_calls: int
     split: Split = "train"
