@@ -51,13 +51,19 @@ def instruction_of(scenario: Mapping[str, str], *, conversation: bool) -> str:
 
 
 def user_of(scenario: Mapping[str, str], *, persona: str | None, max_replies: int) -> UserGoal:
-    """The user's goal: facts by what they would be asked for as, each in the sentence that tells it."""
+    """The user's goal: facts by what they would be asked for as, each in the sentence that tells it.
+
+    Args:
+        scenario: what tau2 tells whoever plays the user, by section.
+        persona: a description in tau2's words, where there is one; a model that plays the user is told it.
+        max_replies: after which the user goes.
+    """
     told = {name: text for name, text in scenario.items() if name != "domain"}
+    told |= {"persona": persona} if persona else {}
     text = "\n".join(scenario.get(name, "") for name in ("known_info", "reason_for_call"))
     sentences = [in_first_person(s) for s in re.split(r"(?<=[.!?])\s+|\n+", text) if s.strip()]
     facts = {name: next((s for s in sentences if shape.search(s)), "") for name, shape in _TELLING}
     return UserGoal(
-        persona=persona or "plain",
         facts={name: said for name, said in facts.items() if said},
         max_replies=max_replies,
         script=json.dumps(told, ensure_ascii=False),

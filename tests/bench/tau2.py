@@ -95,13 +95,11 @@ def _became(name: str, gate: "Tau2Gate") -> list[Row]:
 
 def _after(name: str, gate: "Tau2Gate") -> list[Row]:
     """What is left, and what must earn nothing on it."""
-    admitted = gate.admission.admitted
+    admitted = gate.examined.admitted
     rows = [
         _row(f"{name}: admitted, twins among them, of {len(gate.imported.tasks)}", len(admitted), "tasks", None),
-        _row(
-            f"{name}: cheating policies that scored, of {gate.admission.trials}", gate.admission.exploits, "trials", 0
-        ),
-        _row(f"{name}: exploit rate, upper bound of 95%", gate.admission.exploit_bound, "share", None),
+        _row(f"{name}: cheating policies that scored, of {gate.examined.trials}", gate.examined.exploits, "trials", 0),
+        _row(f"{name}: exploit rate, upper bound of 95%", gate.examined.bound, "share", None),
     ]
     return rows + [_row(f"{name}: {p} earns, with twins", value, "reward", 0) for p, value in gate.earned.items()]
 
