@@ -8,8 +8,8 @@ changed something, calls. `QUICK=1` takes few of each.
 """
 
 import argparse
+import gc
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -106,16 +106,19 @@ def _after(name: str, gate: "Tau2Gate") -> list[Row]:
 
 def speed_rows(folder: Path, name: str) -> list[Row]:
     """What sessions, resets and calls cost."""
+    from psutil import Process
+
     from environments.worlds.catalogue import world_maker
 
     maker, many, times = world_maker(name, folder=folder), 50 if QUICK else 1000, 200 if QUICK else 5000
     first: DocumentWorld = maker()  # type: ignore[assignment]
     first.state_hash()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    gc.collect()
+    before = Process().memory_info().rss
     started = time.process_time()
     sessions = [maker() for _ in range(many)]
     opened = (time.process_time() - started) / many
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    grown = (Process().memory_info().rss - before) / 2**20
     rows = [
         row(f"{name}: memory of {many} sessions beside the first", grown, "MiB", command=COMMAND),
         row(f"{name}: opening a session", opened * 1e3, "ms", command=COMMAND),
