@@ -1,8 +1,8 @@
 """Profiles: whether the same graph runs on a laptop in seconds or on GPUs for days.
 
 The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano, or the path
-of one's own), `LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`) and `LOOPWRIGHT_REGISTRY_URL` (another
-database).
+of one's own), `LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`), `LOOPWRIGHT_REGISTRY_URL` (another
+database) and `LOOPWRIGHT_TAU2` (where tau2's domains lie).
 """
 
 import os
@@ -61,6 +61,13 @@ class EndpointSettings(_Section, ServedModel):
         return own | ({"api_key": dg.EnvVar(self.api_key_variable)} if self.api_key_variable else {})
 
 
+class WorldSettings(_Section):
+    """What worlds read that does not come with Loopwright."""
+
+    tau2_folder: str = ""
+    """A tau2-bench checkout or a folder of its domains, for the worlds `retail` and `airline`; empty: there is none."""
+
+
 class NightSettings(_Section):
     """When the nightly probe starts, once its schedule is switched on."""
 
@@ -81,6 +88,8 @@ class Profile(_Section):
     """How training modules are started."""
     teacher: EndpointSettings = EndpointSettings()
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
+    worlds: WorldSettings = WorldSettings()
+    """Where the data of worlds lie."""
     nightly: NightSettings = NightSettings()
     """When the frontier is probed again."""
     apply_tree_changes: bool = False
@@ -156,6 +165,12 @@ def home() -> Path:
 def registry_url() -> str:
     """Where the registry is: `LOOPWRIGHT_REGISTRY_URL`, or a SQLite file in the state folder."""
     return os.environ.get("LOOPWRIGHT_REGISTRY_URL") or f"sqlite:///{home() / 'registry.db'}"
+
+
+def tau2_folder() -> Path | None:
+    """Where tau2's domains lie: `LOOPWRIGHT_TAU2`, or the active profile's `[worlds] tau2_folder`; None: nowhere."""
+    said = os.environ.get("LOOPWRIGHT_TAU2") or active().worlds.tau2_folder
+    return Path(said).expanduser().absolute() if said else None
 
 
 def shown_registry() -> str:

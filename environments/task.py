@@ -127,6 +127,8 @@ class UserGoal(BaseModel):
     """The user goes when asked once more after so many replies."""
     patience: int = 3
     """The same for an impatient user."""
+    script: str = ""
+    """What the task's author tells whoever plays the user, in full, as JSON by section; a language model reads it."""
 
 
 class Task(BaseModel):

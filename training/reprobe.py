@@ -33,7 +33,7 @@ PLAN = "plan.parquet"
 def probe(run: NightRun, report: Reporter) -> None:
     """Spend the night's budget; leaves the plan and the episodes in the run's folder."""
     torch.set_num_threads(run.threads)
-    maker, verifier = world_maker(run.world), OutcomeVerifier()
+    maker, verifier = world_maker(run.world, folder=run.world_folder), OutcomeVerifier()
     policy = load_policy(run.policy, signatures_of(maker()), temperature=run.temperature, version=run.version)
     pool = WorldPool(maker)
     key = result_key(policy, pool, verifier)

@@ -27,7 +27,7 @@ EPISODES = "episodes"
 
 def play(run: RolloutRun, report: Reporter, share: Share = WHOLE) -> int:
     """Play the attempts of our share and return how many segments the whole run has."""
-    maker = world_maker(run.world)
+    maker = world_maker(run.world, folder=run.world_folder)
     policy = load_policy(run.policy, signatures_of(maker()), temperature=run.temperature, version=run.version)
     tasks = read_tasks(run.tasks)
     run_journalled(

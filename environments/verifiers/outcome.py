@@ -29,12 +29,17 @@ REFUSALS = {
     "no_tool": "I cannot do that with these tools.",
     "missing_origin": "From which city?",
     "not_found": "I cannot find {place}.",
+    "not_allowed": "I cannot do that: the policy does not allow it.",
 }
 """The typed reasons for not solving a task, and how each is said."""
 _REASON = {
     "no_tool": re.compile(r"(?i)\bcannot do (that|this)\b.*\btools?\b"),
     "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
     "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
+    "not_allowed": re.compile(
+        r"(?i)\b(?:polic(?:y|ies)|rules?) (?:does|do)(?: not|n't) (?:allow|permit)"
+        r"|\b(?:not allowed by|against) (?:the|our) (?:polic(?:y|ies)|rules?)\b"
+    ),
 }
 
 

@@ -1,26 +1,48 @@
 """The worlds by name: the ones that ship with Loopwright, and those that other packages offer as entry points."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import entry_points
+from pathlib import Path
 
 from environments.world import World
+from environments.worlds.airline.world import AirlineWorld
 from environments.worlds.atlas.world import AtlasWorld
+from environments.worlds.retail.world import RetailWorld
+from environments.worlds.tau2_folder import HOW, domain_folder
 
 ENTRY_POINTS = "loopwright.worlds"
 _SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld}
+_OF_A_TAU2_FOLDER: dict[str, Callable[[Path], World]] = {"airline": AirlineWorld, "retail": RetailWorld}
 
 
-def world_maker(name: str) -> Callable[[], World]:
-    """What opens a session of the world `name`.
+def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]:
+    """What opens a session of the world `name`; it can be sent to another process.
+
+    Args:
+        name: of a shipped world, or of an entry point.
+        folder: the tau2 folder of `retail` and `airline`; the others do not read one.
 
     Raises:
-        ValueError: no such world; the message lists those there are.
+        ValueError: no such world, and the message lists those there are; or it needs a folder and got none.
+        FileNotFoundError: the folder does not hold that world.
     """
     if name in _SHIPPED:
         return _SHIPPED[name]
+    if name in _OF_A_TAU2_FOLDER:
+        return _of_a_folder(name, folder)
     offered = {e.name: e for e in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
-        known = ", ".join(sorted({*_SHIPPED, *offered}))
+        known = ", ".join(sorted({*_SHIPPED, *_OF_A_TAU2_FOLDER, *offered}))
         raise ValueError(f"no world named {name!r}; there are: {known}. Others enter as entry points {ENTRY_POINTS!r}")
     maker: Callable[[], World] = offered[name].load()
     return maker
+
+
+def _of_a_folder(name: str, folder: Path | None) -> Callable[[], World]:
+    if folder is None:
+        raise ValueError(
+            f"the world {name!r} is read from a tau2 folder and got none: set [worlds] tau2_folder in the profile or "
+            f"LOOPWRIGHT_TAU2, or call world_maker({name!r}, folder=...); {HOW}"
+        )
+    return partial(_OF_A_TAU2_FOLDER[name], domain_folder(folder, name))
