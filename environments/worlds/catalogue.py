@@ -5,9 +5,10 @@ from importlib.metadata import entry_points
 
 from environments.world import World
 from environments.worlds.atlas.world import AtlasWorld
+from environments.worlds.desk.world import DeskWorld
 
 ENTRY_POINTS = "loopwright.worlds"
-_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld}
+_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "desk": DeskWorld}
 
 
 def world_maker(name: str) -> Callable[[], World]:

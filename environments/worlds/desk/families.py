@@ -1,0 +1,267 @@
+"""Task families of desk: for a case, what an agent that keeps to the policy does and says; the verifier's side with it.
+
+Each family is one function from a session to a plan. It decides as the policy does, so the same function solves a task
+and refuses its twin.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from environments.fault import Fault, FaultKind
+from environments.task import Change
+from environments.verifiers.outcome import shown
+from environments.worlds.desk.data_model import LOST_DAYS, REFUND_DAYS, Row, add_months, days_since
+from environments.worlds.desk.finding import account, found_order, proven
+from environments.worlds.desk.plans import Plan, Session, Unclear, code, money, name
+from environments.worlds.desk.population import company
+from environments.worlds.desk.state_faults import RIGHT_OF
+
+Solve = Callable[[Session], Plan]
+
+
+def _order_status(s: Session) -> Plan:
+    order = found_order(s)
+    if order is None:
+        return s.refuse("not_found", f"There is no order {s.case.wish['order']}.", code(s.case.wish["order"]), met="not_found")
+    parcels = s.call("erp_get_shipments", order_id=order["id"])["rows"]
+    parcel = parcels[-1]
+    others = [name(c) for c in company()["carriers"] if c != parcel["carrier"]]
+    wrong = [name("processing"), name("cancelled")]
+    said = f"The order {order['id']} is {order['status']} with {parcel['carrier']} as parcel {parcel['id']}."
+    return s.plan(said, name(order["status"]), name(parcel["carrier"]), code(parcel["id"]), forbidden=[*others, *wrong])
+
+
+def _refund_status(s: Session) -> Plan:
+    order = _there(found_order(s))
+    [made] = s.call("erp_get_payments", order_id=order["id"])["refunds"]
+    said = f"The refund {made['id']} for the order {order['id']} is booked: {made['amount']} euros."
+    return s.plan(said, code(made["id"]), money(round(made["amount"] * 100)))
+
+
+def _contract_terms(s: Session) -> Plan:
+    customer = account(s)
+    [held] = s.rows("crm_list_contracts", lambda _: True, customer_id=customer)
+    said = f"The contract {held['id']} is for {held['plan']} at {held['monthly']} euros per month."
+    others = [name(plan) for plan in company()["plans"] if plan != held["plan"]]
+    return s.plan(said, code(held["id"]), name(held["plan"]), money(round(held["monthly"] * 100)), forbidden=others)
+
+
+def _cancel_order(s: Session) -> Plan:
+    order = found_order(s)
+    if order is None:
+        return s.refuse("missing_information", "Which of the customers are you? Please give me your e-mail address or the order number.")
+    if order["status"] != "processing":
+        return s.refuse("already_shipped", f"The order {order['id']} is {order['status']} and cannot be cancelled.")
+    if refused := proven(s):
+        return refused
+    done = Change(table="purchase", key=order["id"], columns={"status": "cancelled"})
+    s.write("erp_cancel_order", done, after=["crm_verify_identity"], order_id=order["id"])
+    return s.plan(f"The order {order['id']} is cancelled.", code(order["id"]), name("cancelled"))
+
+
+def _place(s: Session) -> dict[str, str]:
+    return {part: s.case.wish[f"new_{part}"] for part in ("street", "postcode", "city")}
+
+
+def _change_address(s: Session) -> Plan:
+    customer = account(s)
+    if refused := proven(s):
+        return refused
+    place = _place(s)
+    done = Change(table="customer", key=customer, columns=place)
+    s.write("crm_update_address", done, after=["crm_verify_identity"], customer_id=customer, **place)
+    return s.plan(f"The account now has the address {place['street']}.", name(place["street"]))
+
+
+def _change_delivery(s: Session) -> Plan:
+    order = _there(found_order(s))
+    if order["status"] != "processing":
+        return s.refuse("already_shipped", f"The order {order['id']} is {order['status']}, so it goes where it was sent.")
+    if refused := proven(s):
+        return refused
+    place = _place(s)
+    done = Change(table="purchase", key=order["id"], columns=place)
+    s.write("erp_change_delivery", done, after=["crm_verify_identity"], order_id=order["id"], **place)
+    return s.plan(f"The order {order['id']} goes to {place['street']}.", code(order["id"]), name(place["street"]))
+
+
+def _refund_goods(s: Session) -> Plan:
+    order = _there(found_order(s))
+    parcels = s.look("erp_get_shipments", order_id=order["id"])["rows"]
+    arrived = parcels[-1].get("delivered_on") if parcels else None
+    if arrived is None:
+        raise Unclear("not delivered")
+    if days_since(arrived) > REFUND_DAYS:
+        return s.refuse("window_closed", f"The order {order['id']} was delivered too long ago for a refund.")
+    assert s.case.line is not None
+    return _pay_back(s, order, s.case.line["price_cents"] * s.case.line["quantity"], s.case.wish["cause"])
+
+
+def _pay_back(s: Session, order: Row, cents: int, reason: str) -> Plan:
+    """The end of every family that pays back."""
+    if refused := proven(s):
+        return refused
+    made = s.refund(order, cents, reason)
+    if made is None:
+        return s.refuse("approval_denied", f"A supervisor has denied the refund for the order {order['id']}.")
+    said = f"The refund {made['id']} of {made['amount']} euros is booked for the order {order['id']}."
+    return s.plan(said, code(made["id"]), money(cents))
+
+
+def _duplicate_charge(s: Session) -> Plan:
+    order = _there(found_order(s))
+    paid = s.look("erp_get_payments", order_id=order["id"])
+    if len(paid["payments"]) < 2 or paid["refunds"]:
+        return s.refuse("nothing_due", f"The order {order['id']} was paid once only, by {paid['payments'][0]['method']}.")
+    return _pay_back(s, order, round(paid["payments"][-1]["amount"] * 100), "duplicate_payment")
+
+
+def _lost_parcel(s: Session) -> Plan:
+    order = _there(found_order(s))
+    [parcel] = s.look("erp_get_shipments", order_id=order["id"])["rows"]
+    if days_since(parcel["last_scan_on"]) < LOST_DAYS:
+        return s.refuse("too_early", f"The parcel {parcel['id']} is still on its way with {parcel['carrier']}.")
+    if refused := proven(s):
+        return refused
+    stock = {line["sku"]: s.call("erp_check_stock", sku=line["sku"])["stock"] for line in order["lines"]}
+    if any(stock[line["sku"]] < line["quantity"] for line in order["lines"]):
+        return _pay_back(s, order, round(order["total"] * 100), "lost_parcel")
+    taken = [
+        Change(table="product", key=line["sku"], columns={"stock": stock[line["sku"]] - line["quantity"]})
+        for line in order["lines"]
+    ]
+    sent = Change(table="shipment", columns={"order_id": order["id"]})
+    made = s.write("erp_reship_order", sent, *taken, after=["crm_verify_identity"], order_id=order["id"])
+    said = f"The order {order['id']} is sent again with {made['carrier']} as parcel {made['id']}."
+    return s.plan(said, code(made["id"]), name(made["carrier"]))
+
+
+def _contract_renewal(s: Session) -> Plan:
+    customer = account(s)
+    record = s.look("crm_get_customer", customer_id=customer)
+    [held] = s.rows("crm_list_contracts", lambda _: True, customer_id=customer)
+    if record["standing"] == "hold":
+        return s.refuse("account_on_hold", f"The contract {held['id']} cannot be renewed: the account is on hold.")
+    if refused := proven(s):
+        return refused
+    months = int(s.case.wish["months"])
+    done = Change(table="contract", key=held["id"], columns={"ends": add_months(held["ends"], months)})
+    s.write("crm_renew_contract", done, after=["crm_verify_identity"], contract_id=held["id"], months=months)
+    said = f"The contract {held['id']} for {held['plan']} is renewed at {held['monthly']} euros per month."
+    return s.plan(said, code(held["id"]), money(round(held["monthly"] * 100)))
+
+
+def _triage(s: Session) -> Plan:
+    ticket, wish = s.case.wish["ticket"], s.case.wish
+    [mail] = s.call("ticket_get", ticket_id=ticket)["mails"]
+    s.must_see += shown(s.call("mail_read", mail_id=mail["id"]))
+    where = {k: wish[k] for k in ("category", "queue", "priority")}
+    s.write("ticket_route", Change(table="ticket", key=ticket, columns=where), ticket_id=ticket, **where)
+    said = f"The ticket {ticket} is in the queue {where['queue']} with priority {where['priority']}."
+    return s.plan(said, code(ticket), name(where["queue"]), name(where["priority"]))
+
+
+def _report(s: Session) -> Plan:
+    order, wish = _there(found_order(s)), s.case.wish
+    where = {k: wish[k] for k in ("category", "queue", "priority")}
+    row = {"customer_id": s.customer_id, "order_id": order["id"], **where}
+    made = s.write("ticket_create", Change(table="ticket", columns=row), **row)
+    said = f"The ticket {made['id']} is open for the order {order['id']} in the queue {where['queue']}."
+    return s.plan(said, code(made["id"]), name(where["queue"]))
+
+
+def _account_shows(s: Session) -> Plan:
+    """A refund, then CRM's figure once it has arrived there: one that is worked out does not count."""
+    order = _there(found_order(s))
+    before = s.call("crm_get_customer", customer_id=s.customer_id)["account"]["refunded"]
+    assert s.case.line is not None
+    cents = s.case.line["price_cents"] * s.case.line["quantity"]
+    if proven(s):
+        raise Unclear("identity")
+    made = s.refund(order, cents, s.case.wish["cause"])
+    for _ in range(12 if made else 0):
+        record = s.call("crm_get_customer", customer_id=s.customer_id)
+        if record["account"]["refunded"] != before:
+            s.must_see += shown(record)
+            total = record["account"]["refunded"]
+            said = f"The refund {made['id']} is booked, and the account shows {total} euros refunded."
+            return s.plan(said, code(made["id"]), money(round(total * 100)))
+    raise Unclear("CRM never showed it")
+
+
+def _goodwill(s: Session) -> Plan:
+    order = _there(found_order(s))
+    s.call("crm_list_rights")
+    s.call("crm_request_right", right="goodwill")
+    if s.error != "right_denied":
+        raise Unclear("goodwill was granted")
+    return s.refuse("not_permitted", f"A payment out of goodwill for the order {order['id']} is not mine to make.", met="right_denied")
+
+
+def _there(order: Row | None) -> Row:
+    if order is None:
+        raise Unclear("no such order")
+    return order
+
+
+@dataclass(frozen=True)
+class Family:
+    """One kind of task."""
+
+    depth: int
+    """As `environments.task.Task.depth` counts."""
+    leaf: str
+    solve: Solve
+    main: str
+    """The tool whose call meets the faults."""
+    always: tuple[Fault, ...] = ()
+    """Faults that make the family what it is."""
+    references: tuple[int, ...] = (0, 1, 2)
+    """Ways to tell the order that make sense in it."""
+
+    def faults(self, level: int) -> tuple[Fault, ...]:
+        """The faults of a level of the axis of faults, beside `always`."""
+        lost = Fault(kind=FaultKind.LOST_RESPONSE, tool=self.main)
+        if self.always:
+            more = (
+                Fault(kind=FaultKind.LOST_RESPONSE, tool="crm_verify_identity"),
+                Fault(kind=FaultKind.DOUBLE_DELIVERY, tool=self.main, nth=2),
+            )
+            return (*self.always, *more[:level])
+        second = {
+            True: Fault(kind=FaultKind.EXPIRED_RIGHT, tool=self.main),
+            False: Fault(kind=FaultKind.SLOW_CALL, tool=self.main, nth=2, size=3),
+        }[self.main in RIGHT_OF]
+        return (lost, second)[:level]
+
+
+_ASK, _DO = "customer_operations.information", "customer_operations.request"
+FAMILIES: dict[str, Family] = {
+    "order_status": Family(2, f"{_ASK}.order", _order_status, "erp_get_shipments"),
+    "refund_status": Family(2, f"{_ASK}.refund", _refund_status, "erp_get_payments"),
+    "contract_terms": Family(2, f"{_ASK}.contract", _contract_terms, "crm_list_contracts", references=(1, 2)),
+    "cancel_order": Family(4, f"{_DO}.cancellation", _cancel_order, "erp_cancel_order"),
+    "change_address": Family(4, f"{_DO}.account", _change_address, "crm_update_address", references=(1, 2)),
+    "change_delivery": Family(4, f"{_DO}.delivery", _change_delivery, "erp_change_delivery"),
+    "refund_small": Family(4, f"{_DO}.refund", _refund_goods, "erp_issue_refund"),
+    "refund_large": Family(4, f"{_DO}.refund", _refund_goods, "erp_issue_refund"),
+    "duplicate_charge": Family(4, f"{_DO}.billing", _duplicate_charge, "erp_issue_refund"),
+    "lost_parcel": Family(4, f"{_DO}.delivery", _lost_parcel, "erp_reship_order"),
+    "contract_renewal": Family(4, f"{_DO}.contract", _contract_renewal, "crm_renew_contract", references=(1, 2)),
+    "ticket_triage": Family(4, f"{_DO}.ticket", _triage, "ticket_route", references=(0,)),
+    "escalation": Family(4, f"{_DO}.ticket", _report, "ticket_create", references=(0, 1)),
+    "account_shows": Family(
+        4, f"{_DO}.refund", _account_shows, "erp_issue_refund",
+        (Fault(kind=FaultKind.CROSS_SYSTEM_DELAY, tool="crm_get_customer", size=4),),
+    ),
+    "expired_right": Family(
+        4, f"{_DO}.refund", _refund_goods, "erp_issue_refund",
+        (Fault(kind=FaultKind.EXPIRED_RIGHT, tool="erp_issue_refund", size=3),),
+    ),
+    "lost_response": Family(
+        4, f"{_DO}.refund", _refund_goods, "erp_issue_refund",
+        (Fault(kind=FaultKind.LOST_RESPONSE, tool="erp_issue_refund"),),
+    ),
+    "goodwill": Family(0, f"{_DO}.refund", _goodwill, "crm_request_right"),
+}  # fmt: skip
+"""Every family by name; refusals are cases of these."""
