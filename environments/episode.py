@@ -111,7 +111,8 @@ class Attempt:
     steps: list[Step] = field(default_factory=list)
     answer: str | None = None
     ended: str | None = None
-    """None while running; `answered`, `malformed`, `budget` (calls), `length` (tokens), or `failed` (ours)."""
+    """None while running; `answered`, `malformed`, `budget` (calls), `length` (tokens), `failed` (ours), or
+    `unplayable` (the task's fault)."""
     failure: str | None = None
     tokens: Tokens | None = None
     exchanges: list[Exchange] = field(default_factory=list)

@@ -8,7 +8,11 @@ Source: pipeline stage 5; verifiers and Agent World Model reports of faults with
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class UnplayableTask(ValueError):
+    """The task asks for a fault that cannot happen in its world: the task is broken, and nobody is to blame for it."""
 
 
 class FaultKind(StrEnum):
@@ -32,6 +36,10 @@ class FaultKind(StrEnum):
     """What one system writes reaches the next after `size` calls."""
 
 
+STATE_LEVEL = frozenset({FaultKind.EXPIRED_RIGHT, FaultKind.HOMONYM, FaultKind.CROSS_SYSTEM_DELAY})
+"""Kinds that a world itself brings about when a task begins; the others happen to any world, on the way to it."""
+
+
 class Fault(BaseModel):
     """One fault."""
 
@@ -39,8 +47,8 @@ class Fault(BaseModel):
 
     kind: FaultKind
     tool: str
-    """The tool whose call goes wrong."""
-    nth: int = 1
-    """Which call of that tool, counted from 1."""
-    size: int = 1
+    """The tool whose call goes wrong; for what befalls rows rather than calls, as the world says."""
+    nth: int = Field(default=1, ge=1)
+    """Which call of that tool, counted from 1; one that the world refuses is not counted and uses nothing up."""
+    size: int = Field(default=1, ge=1)
     seed: int = 0

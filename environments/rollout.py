@@ -9,14 +9,18 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, ResultKey, Step, Verdict
+from environments.fault import UnplayableTask
+from environments.faults.wrapper import FaultyWorld, faults_version, with_faults
 from environments.policy import Action, Answer, Malformed, Policy
 from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
+from environments.users.scripted import ScriptedUser
 from environments.verifier import Verifier, VerifierError
 from environments.world import World, WorldFailure, WorldPool
 
 MakeWorld = Callable[[], World]
+SCRIPTED_USER = ScriptedUser()
 
 
 def attempts_at(tasks: Sequence[Task], k: int, seed: int) -> list[Attempt]:
@@ -35,10 +39,11 @@ def rollout(
     verifier: Verifier,
     key: ResultKey,
     *,
-    user: User | None = None,
+    user: User = SCRIPTED_USER,
 ) -> list[Episode]:
     """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
-    worlds = [_begun(attempt, pool.lend()) for attempt in attempts]
+    lent = [pool.lend() for _ in attempts]
+    worlds = [_begun(attempt, world) for attempt, world in zip(attempts, lent, strict=True)]
     policy.begin(attempts)
     running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:
@@ -47,7 +52,7 @@ def rollout(
             _advance(attempts[i], action, worlds[i], user)
         running = [i for i in running if attempts[i].ended is None]
     episodes = [_finish(a, w, verifier, key) for a, w in zip(attempts, worlds, strict=True)]
-    for episode, world in zip(episodes, worlds, strict=True):
+    for episode, world in zip(episodes, lent, strict=True):
         if not isinstance(episode.verdict, NoResult):  # a session that broke is never lent again
             pool.give_back(world)
     return episodes
@@ -62,7 +67,7 @@ def rollouts(
     k: int,
     seed: int,
     batch: int = 192,
-    user: User | None = None,
+    user: User = SCRIPTED_USER,
 ) -> Iterator[list[Episode]]:
     """`k` episodes of each task, in fixed batches of about `batch` attempts, so that a resumed run repeats none.
 
@@ -75,17 +80,17 @@ def rollouts(
         yield rollout(attempts_at(tasks[start : start + per], k, seed), policy, pool, verifier, key, user=user)
 
 
-def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User | None = None) -> ResultKey:
-    """The key under which this policy, world, verifier and user score."""
+def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User = SCRIPTED_USER) -> ResultKey:
+    """The key under which this policy, world, verifier and user score; faults' code counts as the world's."""
     world = pool.lend()
     schemas = [t.schema() for t in world.tools().values()]
     version = world.version
     pool.give_back(world)
     return ResultKey(
-        world=version,
+        world=f"{version}+{faults_version()}",
         tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
         verifier=verifier.version,
-        user=user.version if user else "none",
+        user=user.version,
         sampler=policy.sampler,
         template=policy.template,
         policy=policy.version,
@@ -93,31 +98,37 @@ def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User |
 
 
 def _begun(attempt: Attempt, world: World) -> World:
-    """The world in the initial state of the attempt's task."""
+    """The world in the initial state of the attempt's task, with the task's faults on the way to it."""
     try:
         world.begin(attempt.task)
+        return with_faults(world, attempt.task.faults) if attempt.task.faults else world
+    except UnplayableTask as broken:
+        attempt.ended, attempt.failure = "unplayable", str(broken)
     except WorldFailure as failure:
         attempt.ended, attempt.failure = "failed", str(failure)
     return world
 
 
-def _advance(attempt: Attempt, action: Action, world: World, user: User | None) -> None:
+def _advance(attempt: Attempt, action: Action, world: World, user: User) -> None:
     if isinstance(action, Answer) and attempt.task.user is not None:
         _converse(attempt, action.text, user)
     elif isinstance(action, Answer):
         attempt.answer, attempt.ended = action.text, "answered"
     elif isinstance(action, Malformed):
         attempt.ended, attempt.failure = action.cause, action.text
-    elif len(attempt.steps) >= attempt.task.max_calls:
+    elif _used(attempt, world) >= attempt.task.max_calls:
         attempt.ended = "budget"
     else:
         _call(attempt, action, world)
 
 
-def _converse(attempt: Attempt, said: str, user: User | None) -> None:
+def _used(attempt: Attempt, world: World) -> int:
+    """How much of the budget is used: every call, and what slow ones took beyond one."""
+    return len(attempt.steps) + (world.waited if isinstance(world, FaultyWorld) else 0)
+
+
+def _converse(attempt: Attempt, said: str, user: User) -> None:
     """The user answers; what the agent said last is its answer."""
-    if user is None:
-        raise ValueError(f"task {attempt.task.task_id} has a user: give rollout one (user=)")
     try:
         reply = user.reply(attempt, said)
     except UserFailure as failure:
@@ -138,6 +149,8 @@ def _call(attempt: Attempt, call: Call, world: World) -> None:
         attempt.ended, attempt.failure = "failed", str(failure)
     else:
         attempt.steps.append(Step(call, observation))
+        if _used(attempt, world) > attempt.task.max_calls:  # the time ran out while a slow call was under way
+            attempt.ended = "budget"
 
 
 def _finish(attempt: Attempt, world: World, verifier: Verifier, key: ResultKey) -> Episode:
@@ -159,6 +172,8 @@ def _finish(attempt: Attempt, world: World, verifier: Verifier, key: ResultKey) 
 def _verdict(attempt: Attempt, world: World, verifier: Verifier) -> Verdict:
     if attempt.ended == "failed":
         return NoResult(attempt.failure or "the world failed")
+    if attempt.ended == "unplayable":
+        return Invalid(attempt.failure or "the task cannot be played")
     try:
         return verifier.grade(attempt, world)
     except VerifierError as error:

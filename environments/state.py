@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from environments.fault import FaultKind
 from environments.task import Task
 from environments.tool import Tool, tools_of
 from environments.world import RowChange, SideEffect, WorldFailure
@@ -116,6 +117,28 @@ class SqliteState:
         found = [RowChange(t, str(k), json.loads(b) if b else None, self.row(t, k)) for t, k, b in touched]
         return [change for change in found if change.before != change.after]
 
+    @contextmanager
+    def with_rows(self, rows: Mapping[tuple[str, str], Mapping[str, Any] | None]) -> Iterator[None]:
+        """For the length of a block, other rows by table and key (None: no such row); all is as it was afterwards."""
+        self.connection.execute("SAVEPOINT meanwhile")
+        try:
+            for (table, key), row in rows.items():
+                self._put(table, key, row)
+            yield
+        finally:
+            self.connection.execute("ROLLBACK TO meanwhile")
+            self.connection.execute("RELEASE meanwhile")
+
+    def _put(self, table: str, key: str, row: Mapping[str, Any] | None) -> None:
+        """Make one row what it is to be; one that is there keeps its place."""
+        if row is None:
+            self.connection.execute(f"DELETE FROM {table} WHERE {self._keys[table]} = ?", (key,))
+        elif self.row(table, key) is None:
+            insert_rows(self.connection, table, [row])
+        else:
+            sets = ", ".join(f"{name} = ?" for name in row)
+            self.connection.execute(f"UPDATE {table} SET {sets} WHERE {self._keys[table]} = ?", [*row.values(), key])
+
     def hash(self) -> str:
         """Hash of every row of every table, the ledger among them, in a fixed order."""
         digest = hashlib.sha256()
@@ -145,6 +168,8 @@ class SqliteWorld:
     name: ClassVar[str]
     policy: str = ""
     units: Mapping[str, str] = {}
+    fault_kinds: frozenset[FaultKind] = frozenset()
+    """The state-level faults that this world brings about in `begin`."""
 
     def __init__(self, state: SqliteState, session: object) -> None:
         """Set up a session.
@@ -197,6 +222,12 @@ class SqliteWorld:
         """Rows that differ from what they were when the task began."""
         with self._failures("changes"):
             return self.state.changes()
+
+    @contextmanager
+    def with_rows(self, rows: Mapping[tuple[str, str], Mapping[str, Any] | None]) -> Iterator[None]:
+        """For the length of a block, other rows by table and key (None: no such row); all is as it was afterwards."""
+        with self._failures("with_rows"), self.state.with_rows(rows):
+            yield
 
     def ledger(self) -> Sequence[SideEffect]:
         """Every side effect since the reset, in order."""

@@ -14,6 +14,7 @@ from environments.fault import Fault
 
 Split = Literal["train", "dev", "hidden"]
 FactKind = Literal["number", "code", "name", "word"]
+Persona = Literal["plain", "impatient", "forgetful"]
 
 
 class Fact(BaseModel):
@@ -107,12 +108,19 @@ class UserGoal(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    persona: str = "plain"
+    persona: Persona = "plain"
     """`plain`, `impatient` (ends early), `forgetful` (needs asking twice)."""
     facts: dict[str, str] = {}
     """Told when asked for: name of the fact -> how the user says it."""
+    synonyms: dict[str, tuple[str, ...]] = {}
+    """Other words by which a fact may be asked for, in any language: name of the fact -> words or phrases."""
+    consent: str = "Yes, please go ahead."
+    """Said when the agent asks whether it should do something."""
     closing: str = "Thank you, that is all."
     max_replies: int = 8
+    """The user goes when asked once more after so many replies."""
+    patience: int = 3
+    """The same for an impatient user."""
 
 
 class Task(BaseModel):

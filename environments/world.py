@@ -1,8 +1,9 @@
 """The contract of a world: tools over a state that comes back to its start, bit for bit."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from environments.task import Task
 from environments.tool import Tool
@@ -86,6 +87,7 @@ class World(Protocol):
 
         Raises:
             WorldFailure: the world is broken.
+            UnplayableTask: it cannot bring about a fault that the task asks for.
         """
         ...
 
@@ -95,6 +97,15 @@ class World(Protocol):
 
     def ledger(self) -> Sequence[SideEffect]:
         """Every side effect since the reset, in order."""
+        ...
+
+
+@runtime_checkable
+class Rewindable(Protocol):
+    """A world that can show rows as they were."""
+
+    def with_rows(self, rows: Mapping[tuple[str, str], Mapping[str, Any] | None]) -> AbstractContextManager[None]:
+        """For the length of a block, other rows by table and key (None: no such row)."""
         ...
 
 
