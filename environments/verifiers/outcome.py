@@ -83,6 +83,8 @@ def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> str | None:
     spoken = refused and not coded(attempt.task.world)
     for text in ([] if spoken else [attempt.answer or ""]) + _written(attempt.task.goal, world):
         plain = without_reason(text) if coded(attempt.task.world) else text
+        for fact in attempt.task.goal.required if refused else ():  # what was not found: the error that says so was met
+            plain = plain.replace(fact.value, " " * len(fact.value))
         if claim := unsupported(replace(attempt, answer=plain)):
             return plain[claim.start : claim.end]
     return None

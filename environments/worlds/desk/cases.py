@@ -102,6 +102,9 @@ RULES: dict[str, Rule] = {
         lambda c, o, line: 0 <= _scan_days(o) < LOST_DAYS,
         "too_early",
     ),
+    "lost_parcel_refund": Rule(
+        lambda c, o, line: _scan_days(o) >= LOST_DAYS and not _in_stock(o) and c.row["standing"] != "watch"
+    ),
     "contract_renewal": Rule(
         lambda c, o, line: c.row["standing"] != "hold",
         lambda c, o, line: c.row["standing"] == "hold",

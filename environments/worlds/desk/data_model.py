@@ -80,6 +80,8 @@ CREATE TABLE mail (
     sent_on TEXT NOT NULL, ticket_id TEXT
 );
 CREATE INDEX mail_recipient ON mail (recipient);
+CREATE INDEX mail_sender ON mail (sender);
+CREATE INDEX mail_ticket ON mail (ticket_id);
 """
 """Keys look like CU1001: letters of the table, then a number."""
 

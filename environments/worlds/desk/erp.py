@@ -29,7 +29,10 @@ class ErpTools:
         """An order: customer, status (processing, shipped, delivered, cancelled), delivery address, lines, total."""
         order = self.books.get("purchase", order_id)
         lines = [view(line) for line in self.books.find("purchase_line", order_id=order_id)]
-        return {**view(order), "lines": [{k: v for k, v in line.items() if k != "order_id"} for line in lines]}
+        return {
+            **view({k: v for k, v in order.items() if k != "postcode"}),
+            "lines": [{k: v for k, v in line.items() if k != "order_id"} for line in lines],
+        }
 
     @tool(Effect.READ)
     def erp_get_shipments(self, order_id: str) -> dict[str, Any]:
@@ -38,11 +41,13 @@ class ErpTools:
         return self.books.page(self.books.find("shipment", order_id=order_id), "", 20)
 
     @tool(Effect.READ)
-    def erp_get_payments(self, order_id: str) -> dict[str, Any]:
-        """What was paid for an order and what was refunded, each with its amount in euros."""
+    def erp_get_payments(self, order_id: str, cursor: str = "", limit: Limit = PAGE) -> dict[str, Any]:
+        """Money for an order: rows of kind payment or refund, each with its amount in euros; next_cursor for more."""
         self.books.get("purchase", order_id)
-        payments = [view(row) for row in self.books.find("payment", order_id=order_id)]
-        return {"payments": payments, "refunds": [view(row) for row in self.books.find("refund", order_id=order_id)]}
+        found = [
+            {"kind": kind, **row} for kind in ("payment", "refund") for row in self.books.find(kind, order_id=order_id)
+        ]
+        return self.books.page(found, cursor, limit)
 
     @tool(Effect.READ)
     def erp_check_stock(self, sku: str) -> dict[str, Any]:

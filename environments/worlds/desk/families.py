@@ -22,7 +22,9 @@ Solve = Callable[[Session], Plan]
 def _order_status(s: Session) -> Plan:
     order = found_order(s)
     if order is None:
-        return s.refuse("not_found", f"There is no order {s.case.wish['order']}.", code(s.case.wish["order"]), met="not_found")
+        return s.refuse(
+            "not_found", f"There is no order {s.case.wish['order']}.", code(s.case.wish["order"]), met="not_found"
+        )
     parcels = s.call("erp_get_shipments", order_id=order["id"])["rows"]
     parcel = parcels[-1]
     others = [name(c) for c in company()["carriers"] if c != parcel["carrier"]]
@@ -33,7 +35,7 @@ def _order_status(s: Session) -> Plan:
 
 def _refund_status(s: Session) -> Plan:
     order = _there(found_order(s))
-    [made] = s.call("erp_get_payments", order_id=order["id"])["refunds"]
+    [made] = s.rows("erp_get_payments", lambda row: row["kind"] == "refund", order_id=order["id"])
     said = f"The refund {made['id']} for the order {order['id']} is booked: {made['amount']} euros."
     return s.plan(said, code(made["id"]), money(round(made["amount"] * 100)))
 
@@ -49,7 +51,10 @@ def _contract_terms(s: Session) -> Plan:
 def _cancel_order(s: Session) -> Plan:
     order = found_order(s)
     if order is None:
-        return s.refuse("missing_information", "Which of the customers are you? Please give me your e-mail address or the order number.")
+        return s.refuse(
+            "missing_information",
+            "Which of the customers are you? Please give me your e-mail address or the order number.",
+        )
     if order["status"] != "processing":
         return s.refuse("already_shipped", f"The order {order['id']} is {order['status']} and cannot be cancelled.")
     if refused := proven(s):
@@ -70,19 +75,21 @@ def _change_address(s: Session) -> Plan:
     place = _place(s)
     done = Change(table="customer", key=customer, columns=place)
     s.write("crm_update_address", done, after=["crm_verify_identity"], customer_id=customer, **place)
-    return s.plan(f"The account now has the address {place['street']}.", name(place["street"]))
+    return s.plan(f"The account now has the new address in {place['city']}.", name(place["city"]))
 
 
 def _change_delivery(s: Session) -> Plan:
     order = _there(found_order(s))
     if order["status"] != "processing":
-        return s.refuse("already_shipped", f"The order {order['id']} is {order['status']}, so it goes where it was sent.")
+        return s.refuse(
+            "already_shipped", f"The order {order['id']} is {order['status']}, so it goes where it was sent."
+        )
     if refused := proven(s):
         return refused
     place = _place(s)
     done = Change(table="purchase", key=order["id"], columns=place)
     s.write("erp_change_delivery", done, after=["crm_verify_identity"], order_id=order["id"], **place)
-    return s.plan(f"The order {order['id']} goes to {place['street']}.", code(order["id"]), name(place["street"]))
+    return s.plan(f"The order {order['id']} goes to {place['city']}.", code(order["id"]), name(place["city"]))
 
 
 def _refund_goods(s: Session) -> Plan:
@@ -110,10 +117,12 @@ def _pay_back(s: Session, order: Row, cents: int, reason: str) -> Plan:
 
 def _duplicate_charge(s: Session) -> Plan:
     order = _there(found_order(s))
-    paid = s.look("erp_get_payments", order_id=order["id"])
-    if len(paid["payments"]) < 2 or paid["refunds"]:
-        return s.refuse("nothing_due", f"The order {order['id']} was paid once only, by {paid['payments'][0]['method']}.")
-    return _pay_back(s, order, round(paid["payments"][-1]["amount"] * 100), "duplicate_payment")
+    booked = s.rows("erp_get_payments", lambda _: True, order_id=order["id"])
+    paid = [row for row in booked if row["kind"] == "payment"]
+    if len(paid) < 2 or len(paid) < len(booked):
+        s.seen += [digest for row in paid for digest in shown(row)]
+        return s.refuse("nothing_due", f"The order {order['id']} was paid once only, by {paid[0]['method']}.")
+    return _pay_back(s, order, round(paid[-1]["amount"] * 100), "duplicate_payment")
 
 
 def _lost_parcel(s: Session) -> Plan:
@@ -153,6 +162,9 @@ def _contract_renewal(s: Session) -> Plan:
 
 def _triage(s: Session) -> Plan:
     ticket, wish = s.case.wish["ticket"], s.case.wish
+    if s.case.reference:
+        [open_one] = s.rows("ticket_list", lambda row: row["status"] == "open", customer_id=account(s))
+        ticket = open_one["id"]
     [mail] = s.call("ticket_get", ticket_id=ticket)["mails"]
     s.must_see += shown(s.call("mail_read", mail_id=mail["id"]))
     where = {k: wish[k] for k in ("category", "queue", "priority")}
@@ -195,13 +207,29 @@ def _goodwill(s: Session) -> Plan:
     s.call("crm_request_right", right="goodwill")
     if s.error != "right_denied":
         raise Unclear("goodwill was granted")
-    return s.refuse("not_permitted", f"A payment out of goodwill for the order {order['id']} is not mine to make.", met="right_denied")
+    return s.refuse(
+        "not_permitted",
+        f"A payment out of goodwill for the order {order['id']} is not mine to make.",
+        met="right_denied",
+    )
 
 
 def _there(order: Row | None) -> Row:
     if order is None:
         raise Unclear("no such order")
     return order
+
+
+def _lost(tool: str, nth: int = 1) -> Fault:
+    return Fault(kind=FaultKind.LOST_RESPONSE, tool=tool, nth=nth)
+
+
+def _expired(tool: str) -> Fault:
+    return Fault(kind=FaultKind.EXPIRED_RIGHT, tool=tool, size=3)
+
+
+def _slow(tool: str) -> Fault:
+    return Fault(kind=FaultKind.SLOW_CALL, tool=tool, nth=2, size=3)
 
 
 @dataclass(frozen=True)
@@ -216,23 +244,15 @@ class Family:
     """The tool whose call meets the faults."""
     always: tuple[Fault, ...] = ()
     """Faults that make the family what it is."""
+    more: tuple[Fault, ...] = ()
+    """Faults of the axis, one more at each level, where they are not the usual ones."""
     references: tuple[int, ...] = (0, 1, 2)
     """Ways to tell the order that make sense in it."""
 
     def faults(self, level: int) -> tuple[Fault, ...]:
-        """The faults of a level of the axis of faults, beside `always`."""
-        lost = Fault(kind=FaultKind.LOST_RESPONSE, tool=self.main)
-        if self.always:
-            more = (
-                Fault(kind=FaultKind.LOST_RESPONSE, tool="crm_verify_identity"),
-                Fault(kind=FaultKind.DOUBLE_DELIVERY, tool=self.main, nth=2),
-            )
-            return (*self.always, *more[:level])
-        second = {
-            True: Fault(kind=FaultKind.EXPIRED_RIGHT, tool=self.main),
-            False: Fault(kind=FaultKind.SLOW_CALL, tool=self.main, nth=2, size=3),
-        }[self.main in RIGHT_OF]
-        return (lost, second)[:level]
+        """The faults of a level of the axis of faults: those of the family, and as many of the axis."""
+        usual = (_lost(self.main), _expired(self.main) if self.main in RIGHT_OF else _slow(self.main))
+        return (*self.always, *(self.more or usual)[:level])
 
 
 _ASK, _DO = "customer_operations.information", "customer_operations.request"
@@ -245,22 +265,28 @@ FAMILIES: dict[str, Family] = {
     "change_delivery": Family(4, f"{_DO}.delivery", _change_delivery, "erp_change_delivery"),
     "refund_small": Family(4, f"{_DO}.refund", _refund_goods, "erp_issue_refund"),
     "refund_large": Family(4, f"{_DO}.refund", _refund_goods, "erp_issue_refund"),
-    "duplicate_charge": Family(4, f"{_DO}.billing", _duplicate_charge, "erp_issue_refund"),
+    "duplicate_charge": Family(
+        4, f"{_DO}.billing", _duplicate_charge, "erp_issue_refund",
+        more=(Fault(kind=FaultKind.PARTIAL_PAGE, tool="erp_get_payments"), _lost("erp_issue_refund")),
+    ),
     "lost_parcel": Family(4, f"{_DO}.delivery", _lost_parcel, "erp_reship_order"),
+    "lost_parcel_refund": Family(4, f"{_DO}.delivery", _lost_parcel, "erp_issue_refund"),
     "contract_renewal": Family(4, f"{_DO}.contract", _contract_renewal, "crm_renew_contract", references=(1, 2)),
-    "ticket_triage": Family(4, f"{_DO}.ticket", _triage, "ticket_route", references=(0,)),
+    "ticket_triage": Family(4, f"{_DO}.ticket", _triage, "ticket_route", references=(0, 1)),
     "escalation": Family(4, f"{_DO}.ticket", _report, "ticket_create", references=(0, 1)),
     "account_shows": Family(
         4, f"{_DO}.refund", _account_shows, "erp_issue_refund",
-        (Fault(kind=FaultKind.CROSS_SYSTEM_DELAY, tool="crm_get_customer", size=4),),
+        always=(Fault(kind=FaultKind.CROSS_SYSTEM_DELAY, tool="crm_get_customer", size=4),),
+        more=(Fault(kind=FaultKind.STALE_READ, tool="crm_get_customer", nth=5), _lost("erp_issue_refund")),
     ),
     "expired_right": Family(
         4, f"{_DO}.refund", _refund_goods, "erp_issue_refund",
-        (Fault(kind=FaultKind.EXPIRED_RIGHT, tool="erp_issue_refund", size=3),),
+        always=(_expired("erp_issue_refund"),), more=(_lost("crm_request_right"), _lost("erp_issue_refund")),
     ),
     "lost_response": Family(
         4, f"{_DO}.refund", _refund_goods, "erp_issue_refund",
-        (Fault(kind=FaultKind.LOST_RESPONSE, tool="erp_issue_refund"),),
+        always=(_lost("erp_issue_refund"),),
+        more=(_lost("erp_request_approval"), Fault(kind=FaultKind.DOUBLE_DELIVERY, tool="erp_issue_refund", nth=2)),
     ),
     "goodwill": Family(0, f"{_DO}.refund", _goodwill, "crm_request_right"),
 }  # fmt: skip

@@ -1,6 +1,6 @@
 """How the reference agent finds the order or the account that a customer means, and proves who the customer is."""
 
-from environments.task import Call, Change
+from environments.verifiers.outcome import shown
 from environments.worlds.desk.data_model import Row
 from environments.worlds.desk.plans import Plan, Session, Unclear
 
@@ -8,7 +8,7 @@ from environments.worlds.desk.plans import Plan, Session, Unclear
 def found_order(s: Session) -> Row | None:
     """The order that is meant; None where there is none, or where several people could mean it."""
     wish = s.case.wish
-    told = wish.get("order") or (s.case.order.row["id"] if s.case.order and s.case.level.reference == 0 else None)
+    told = wish.get("order") or (s.case.order.row["id"] if s.case.order and s.case.reference == 0 else None)
     if told:
         order: Row = s.look("erp_get_order", order_id=told)
         return None if s.error else order
@@ -37,8 +37,6 @@ def account(s: Session) -> str:
 
 def seen_people(s: Session) -> list[str]:
     """Digests of the people whom the name fits."""
-    from environments.verifiers.outcome import shown
-
     page = s.world.call("crm_find_customers", {"name": s.case.customer.row["name"], "limit": 20})
     return [digest for person in page["rows"] for digest in shown(person)]
 

@@ -27,6 +27,16 @@ class MailTools:
         return {**view(ticket), "mails": mails}
 
     @tool(Effect.READ)
+    def mail_list(self, customer_id: str, cursor: str = "", limit: Limit = PAGE) -> dict[str, Any]:
+        """Mails to and from a customer's address, without their texts; next_cursor tells of more pages."""
+        address = self.books.get("customer", customer_id)["email"]
+        found = [*self.books.find("mail", sender=address), *self.books.find("mail", recipient=address)]
+        rows = [
+            {k: v for k, v in mail.items() if k != "body"} for mail in sorted(found, key=lambda mail: str(mail["id"]))
+        ]
+        return self.books.page(rows, cursor, limit)
+
+    @tool(Effect.READ)
     def mail_read(self, mail_id: str) -> dict[str, Any]:
         """A mail that the desk has received or sent."""
         return view(self.books.get("mail", mail_id))

@@ -29,14 +29,9 @@ class Level(NamedTuple):
     depth: int = 0
     """0: the order number is given; 1: what was ordered, by whom; 2: a ticket, which is then answered and closed."""
     entities: int = 0
-    """0: nobody shares the customer's name; 1: one does; 2: three do. The order is told as at depth 1."""
+    """0: nobody shares the customer's name; 1: one does; 2: eight do, over two pages. The order is told as at depth 1."""
     faults: int = 0
-    """0: every call goes well; 1: the family's main call meets a fault; 2: more do."""
-
-    @property
-    def reference(self) -> int:
-        """How the order is told: 0 number, 1 product, 2 ticket."""
-        return max(self.depth, 1) if self.entities else self.depth
+    """0: every call goes well, but for what makes the family; 1: the main call meets a fault; 2: more do."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,8 @@ class Case:
     contract: Row | None = None
     wish: dict[str, str] = field(default_factory=dict)
     """What the customer says beside who they are: a new address, a number of months, a claimed postcode ..."""
-    level: Level = Level()
+    reference: int = 0
+    """How the order is told: 0 by its number, 1 by what was ordered and by whom, 2 in the mail of a ticket."""
     ticket: str | None = None
 
 
@@ -103,11 +99,11 @@ class Session:
         """Key of the customer whom the case is about."""
         return str(self.case.customer.row["id"])
 
-    def call(self, name: str, **arguments: Any) -> Any:
+    def call(self, tool: str, /, **arguments: Any) -> Any:
         """Run one call and make good what goes wrong with it."""
-        if self.world.tools()[name].effect is Effect.WRITE:
-            arguments["idempotency_key"] = f"{name}-{sum(c.name == name for c in self.calls) + 1}"
-        shown_ = self._send(name, arguments)
+        if self.world.tools()[tool].effect is Effect.WRITE:
+            arguments["idempotency_key"] = f"{tool}-{sum(c.name == tool for c in self.calls) + 1}"
+        shown_ = self._send(tool, arguments)
         for _ in range(PATIENCE):
             self.error = shown_.get("error") if isinstance(shown_, dict) else None
             if self.error == "right_expired":
@@ -115,39 +111,39 @@ class Session:
                 self.changes.append(Change(table="staff_right", key=shown_["right"], columns={}))
             elif self.error != "timeout":
                 return shown_
-            shown_ = self._send(name, arguments)
-        raise Unclear(f"{name} never came through")
+            shown_ = self._send(tool, arguments)
+        raise Unclear(f"{tool} never came through")
 
     def _send(self, name: str, arguments: dict[str, Any]) -> Any:
         self.calls.append(Call(name=name, arguments=dict(arguments)))
         return self.world.call(name, arguments)
 
-    def look(self, name: str, **arguments: Any) -> Any:
+    def look(self, tool: str, /, **arguments: Any) -> Any:
         """A READ call that a refusal turns on: before one, it must have been shown."""
-        found = self.call(name, **arguments)
+        found = self.call(tool, **arguments)
         self.seen += shown(found)[:1]
         return found
 
-    def rows(self, name: str, wanted: Callable[[Row], bool], **arguments: Any) -> list[Row]:
+    def rows(self, tool: str, wanted: Callable[[Row], bool], /, **arguments: Any) -> list[Row]:
         """Rows of a list that are `wanted`; all its pages are read."""
         found: list[Row] = []
-        page = self.call(name, **arguments)
+        page = self.call(tool, **arguments)
         for _ in range(PATIENCE):
             if self.error:
                 return []
             found += page["rows"]
             if page["next_cursor"] is None and PARTIAL not in page:
                 break
-            page = self.call(name, **arguments, cursor=found[-1]["id"])
+            page = self.call(tool, **arguments, cursor=found[-1]["id"])
         return [row for row in found if wanted(row)]
 
-    def write(self, name: str, *changes: Change, after: Sequence[str] = (), **arguments: Any) -> Any:
+    def write(self, tool: str, /, *changes: Change, after: Sequence[str] = (), **arguments: Any) -> Any:
         """A WRITE call with the changes that it must make, each of the tools in `after` before it."""
-        done = self.call(name, **arguments)
+        done = self.call(tool, **arguments)
         if self.error:
-            raise Unclear(f"{name}: {self.error}")
+            raise Unclear(f"{tool}: {self.error}")
         self.changes += changes
-        self.order += [Order(first=first, then=name, key=self.customer_id) for first in after]
+        self.order += [Order(first=first, then=tool, key=self.customer_id) for first in after]
         return done
 
     def refund(self, order: Row, cents: int, reason: str) -> Any:
@@ -199,10 +195,18 @@ class Session:
         main = [c.name for c in self.calls if c.name in _MAIN][-1:]
         mail = {"recipient": self.case.customer.row["email"], "ticket_id": ticket}
         sent = Change(table="mail", columns=mail, states={"body": tuple(required)})
-        self.write("mail_send", sent, customer_id=self.customer_id, subject="Your request", body=answer, ticket_id=ticket)
+        self.write(
+            "mail_send", sent, customer_id=self.customer_id, subject="Your request", body=answer, ticket_id=ticket
+        )
         ends = {"status": "declined", "resolution": reason} if reason else {"status": "resolved", "resolution": "done"}
         closed = Change(table="ticket", key=ticket, columns=ends)
-        self.write("ticket_close", closed, after=[*main, "mail_send"] if not reason else ["mail_send"], ticket_id=ticket, **ends)
+        self.write(
+            "ticket_close",
+            closed,
+            after=[*main, "mail_send"] if not reason else ["mail_send"],
+            ticket_id=ticket,
+            **ends,
+        )
 
 
 _MAIN = {

@@ -129,7 +129,7 @@ def _order(books: _Books, customer: Row, state: str, picked: list[Any], rng: ran
         seen = {"shipped_on": iso(shipped), "last_scan_on": iso(scanned)}
         arrived = iso(delivered) if status == "delivered" else None
         where = {"status": "delivered" if arrived else "in_transit", "delivered_on": arrived}
-        books.add("shipment", order_id=order["id"], carrier=carrier, **seen, **where)
+        books.add("shipment", **{"order_id": order["id"], "carrier": carrier, **seen, **where})
     _pay(books, order, ordered, rng, refunded=state == "old" and rng.random() < 0.5)
 
 

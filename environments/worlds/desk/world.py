@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from environments.fault import FaultKind
+from environments.fault import STATE_LEVEL, FaultKind
 from environments.state import SqliteState, SqliteWorld, image_of, insert_rows
 from environments.task import Task
 from environments.worlds.desk import books, crm, data_model, erp, mail, population, state_faults, tools
@@ -42,6 +42,7 @@ class DeskWorld(SqliteWorld):
     """Customer operations over CRM, ERP and mail; an `environments.world.World`."""
 
     name = "desk"
+    fault_kinds = STATE_LEVEL
     units = {
         "price": "euros",
         "total": "euros",
