@@ -11,6 +11,11 @@ ENTRY_POINTS = "loopwright.worlds"
 _SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "desk": DeskWorld}
 
 
+def shipped_worlds() -> tuple[str, ...]:
+    """Names of the worlds that ship with Loopwright."""
+    return tuple(_SHIPPED)
+
+
 def world_maker(name: str) -> Callable[[], World]:
     """What opens a session of the world `name`.
 

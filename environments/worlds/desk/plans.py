@@ -29,7 +29,7 @@ class Level(NamedTuple):
     depth: int = 0
     """0: the order number is given; 1: what was ordered, by whom; 2: a ticket, which is then answered and closed."""
     entities: int = 0
-    """0: nobody shares the customer's name; 1: one does; 2: eight do, over two pages. The order is told as at depth 1."""
+    """0: nobody shares the customer's name; 1: one does; 2: eight do, over two pages. Told as at depth 1."""
     faults: int = 0
     """0: every call goes well, but for what makes the family; 1: the main call meets a fault; 2: more do."""
 

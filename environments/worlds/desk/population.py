@@ -8,10 +8,10 @@ from typing import Any
 from environments.seeds import stable_hash
 from environments.worlds.desk.data_model import DESK_MAILBOX, PREFIX, RIGHTS, Customer, Purchase, Row, iso
 
-CUSTOMERS = 320
+CUSTOMERS = 400
 _STATES = {"processing": 22, "moving": 13, "lost": 13, "recent": 28, "old": 24}
 """Shares of the states of an order; ours."""
-_STANDINGS = {"good": 76, "hold": 12, "watch": 12}
+_STANDINGS = {"good": 60, "hold": 19, "watch": 21}
 
 
 @cache
@@ -65,9 +65,9 @@ def _names(rng: random.Random) -> list[str]:
     parts = company()
     english = [f"{given} {family}" for given in parts["given_en"] for family in parts["family_en"]]
     chinese = [family + given for family in parts["family_zh"] for given in parts["given_zh"]]
-    names = rng.sample(english, 170) + rng.sample(chinese, 86)
+    names = rng.sample(english, 200) + rng.sample(chinese, 120)
     shared = rng.sample(names, 52)
-    names += shared + shared[:12]
+    names += shared + shared[:28]
     rng.shuffle(names)
     return names[:CUSTOMERS]
 
@@ -102,7 +102,7 @@ def _settle(books: _Books, name: str, rng: random.Random) -> None:
         state = rng.choices(list(_STATES), list(_STATES.values()))[0]
         picked = [products.pop() for _ in range(rng.choice((1, 1, 2)))]
         _order(books, customer, state, picked, rng)
-    if rng.random() < 0.6:
+    if rng.random() < 0.85:
         plan, cents = rng.choice(list(company()["plans"].items()))
         ends = rng.randint(5, 60)
         months = rng.choice((12, 24))

@@ -220,7 +220,9 @@ def fresh_tasks(count: int, split: Split, seed: int, *, attempts: int = 1) -> li
     solvable = [family for family in FAMILIES if family != "goodwill"]
     while len(made) < count:
         if rng.random() < 0.14:
-            drawn: Sequence[Task] = pair(rng.choice(sorted(REFUSALS)), split, rng.getrandbits(32))
+            refused = rng.choice(sorted(REFUSALS))
+            level = rng.choice(levels(refused, "depth")) if refused in FAMILIES else Level()
+            drawn: Sequence[Task] = pair(refused, split, rng.getrandbits(32), level)
         else:
             drawn = _one(rng.choice(solvable), split, rng, attempts)
         made.update((task.task_id, task) for task in drawn)
