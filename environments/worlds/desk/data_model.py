@@ -89,6 +89,8 @@ PREFIX = {
     "customer": "CU", "contract": "CT", "verification": "VF", "purchase": "SO", "purchase_line": "LN", "shipment": "SH",
     "payment": "PY", "approval": "AP", "refund": "RF", "ticket": "TK", "mail": "ML",
 }  # fmt: skip
+STATES = ("processing", "shipped", "delivered", "cancelled")
+"""Of an order, in ERP's words."""
 RIGHTS = ("refund", "cancel", "address", "reship", "contract", "goodwill")
 RefundReason = Literal["damaged", "unwanted", "duplicate_payment", "lost_parcel", "goodwill"]
 Category = Literal["delivery", "refund", "billing", "contract", "account", "complaint", "safety"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from environments.fault import Fault, FaultKind
 from environments.task import Change
 from environments.verifiers.outcome import shown
-from environments.worlds.desk.data_model import LOST_DAYS, REFUND_DAYS, Row, add_months, days_since
+from environments.worlds.desk.data_model import LOST_DAYS, REFUND_DAYS, STATES, Row, add_months, days_since
 from environments.worlds.desk.finding import account, found_order, proven
 from environments.worlds.desk.plans import Plan, Session, Unclear, code, money, name
 from environments.worlds.desk.population import company
@@ -28,7 +28,7 @@ def _order_status(s: Session) -> Plan:
     parcels = s.call("erp_get_shipments", order_id=order["id"])["rows"]
     parcel = parcels[-1]
     others = [name(c) for c in company()["carriers"] if c != parcel["carrier"]]
-    wrong = [name("processing"), name("cancelled")]
+    wrong = [name(state) for state in STATES if state != order["status"]]
     said = f"The order {order['id']} is {order['status']} with {parcel['carrier']} as parcel {parcel['id']}."
     return s.plan(said, name(order["status"]), name(parcel["carrier"]), code(parcel["id"]), forbidden=[*others, *wrong])
 
@@ -238,7 +238,6 @@ class Family:
 
     depth: int
     """As `environments.task.Task.depth` counts."""
-    leaf: str
     solve: Solve
     main: str
     """The tool whose call meets the faults."""
@@ -255,39 +254,38 @@ class Family:
         return (*self.always, *(self.more or usual)[:level])
 
 
-_ASK, _DO = "customer_operations.information", "customer_operations.request"
 FAMILIES: dict[str, Family] = {
-    "order_status": Family(2, f"{_ASK}.order", _order_status, "erp_get_shipments"),
-    "refund_status": Family(2, f"{_ASK}.refund", _refund_status, "erp_get_payments"),
-    "contract_terms": Family(2, f"{_ASK}.contract", _contract_terms, "crm_list_contracts", references=(1, 2)),
-    "cancel_order": Family(4, f"{_DO}.cancellation", _cancel_order, "erp_cancel_order"),
-    "change_address": Family(4, f"{_DO}.account", _change_address, "crm_update_address", references=(1, 2)),
-    "change_delivery": Family(4, f"{_DO}.delivery", _change_delivery, "erp_change_delivery"),
-    "refund_small": Family(4, f"{_DO}.refund", _refund_goods, "erp_issue_refund"),
-    "refund_large": Family(4, f"{_DO}.refund", _refund_goods, "erp_issue_refund"),
+    "order_status": Family(2, _order_status, "erp_get_shipments"),
+    "refund_status": Family(2, _refund_status, "erp_get_payments"),
+    "contract_terms": Family(2, _contract_terms, "crm_list_contracts", references=(1, 2)),
+    "cancel_order": Family(4, _cancel_order, "erp_cancel_order"),
+    "change_address": Family(4, _change_address, "crm_update_address", references=(1, 2)),
+    "change_delivery": Family(4, _change_delivery, "erp_change_delivery"),
+    "refund_small": Family(4, _refund_goods, "erp_issue_refund"),
+    "refund_large": Family(4, _refund_goods, "erp_issue_refund"),
     "duplicate_charge": Family(
-        4, f"{_DO}.billing", _duplicate_charge, "erp_issue_refund",
+        4, _duplicate_charge, "erp_issue_refund",
         more=(Fault(kind=FaultKind.PARTIAL_PAGE, tool="erp_get_payments"), _lost("erp_issue_refund")),
     ),
-    "lost_parcel": Family(4, f"{_DO}.delivery", _lost_parcel, "erp_reship_order"),
-    "lost_parcel_refund": Family(4, f"{_DO}.delivery", _lost_parcel, "erp_issue_refund"),
-    "contract_renewal": Family(4, f"{_DO}.contract", _contract_renewal, "crm_renew_contract", references=(1, 2)),
-    "ticket_triage": Family(4, f"{_DO}.ticket", _triage, "ticket_route", references=(0, 1)),
-    "escalation": Family(4, f"{_DO}.ticket", _report, "ticket_create", references=(0, 1)),
+    "lost_parcel": Family(4, _lost_parcel, "erp_reship_order"),
+    "lost_parcel_refund": Family(4, _lost_parcel, "erp_issue_refund"),
+    "contract_renewal": Family(4, _contract_renewal, "crm_renew_contract", references=(1, 2)),
+    "ticket_triage": Family(4, _triage, "ticket_route", references=(0, 1)),
+    "escalation": Family(4, _report, "ticket_create", references=(0, 1)),
     "account_shows": Family(
-        4, f"{_DO}.refund", _account_shows, "erp_issue_refund",
+        4, _account_shows, "erp_issue_refund",
         always=(Fault(kind=FaultKind.CROSS_SYSTEM_DELAY, tool="crm_get_customer", size=4),),
         more=(Fault(kind=FaultKind.STALE_READ, tool="crm_get_customer", nth=5), _lost("erp_issue_refund")),
     ),
     "expired_right": Family(
-        4, f"{_DO}.refund", _refund_goods, "erp_issue_refund",
+        4, _refund_goods, "erp_issue_refund",
         always=(_expired("erp_issue_refund"),), more=(_lost("crm_request_right"), _lost("erp_issue_refund")),
     ),
     "lost_response": Family(
-        4, f"{_DO}.refund", _refund_goods, "erp_issue_refund",
+        4, _refund_goods, "erp_issue_refund",
         always=(_lost("erp_issue_refund"),),
         more=(_lost("erp_request_approval"), Fault(kind=FaultKind.DOUBLE_DELIVERY, tool="erp_issue_refund", nth=2)),
     ),
-    "goodwill": Family(0, f"{_DO}.refund", _goodwill, "crm_request_right"),
+    "goodwill": Family(0, _goodwill, "crm_request_right"),
 }  # fmt: skip
 """Every family by name; refusals are cases of these."""

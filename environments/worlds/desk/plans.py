@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from environments.fault import Fault
+from environments.fault import Fault, FaultKind
 from environments.faults.wrapper import PARTIAL, with_faults
 from environments.task import Call, Change, Fact, Order, Task
 from environments.tool import Effect
@@ -17,6 +17,7 @@ from environments.verifiers.outcome import shown
 from environments.world import World
 from environments.worlds.desk.books import euros
 from environments.worlds.desk.data_model import REFUND_LIMIT_CENTS, Customer, Purchase, Row
+from environments.worlds.desk.state_faults import rows_of
 from environments.worlds.desk.world import DeskWorld
 
 PATIENCE = 12
@@ -91,6 +92,8 @@ class Session:
         """Digests of what a refusal turns on."""
         self.must_see: list[str] = []
         """Digests of what every right end turns on."""
+        self.others = [code(row["id"]) for fault in faults for row in _doubles(fault)]
+        """Keys of what people of the same name have: an answer that gives them beside the right one is a guess."""
         self.error: str | None = None
         """The refusal that the last call met."""
 
@@ -174,7 +177,12 @@ class Session:
         """The finished plan; a ticket is answered and closed."""
         if self.case.ticket:
             self._close(self.case.ticket, answer, required, None)
-        parts = (tuple(forbidden), tuple(self.changes), tuple(self.order), tuple(dict.fromkeys(self.must_see)))
+        parts = (
+            (*forbidden, *self.others),
+            tuple(self.changes),
+            tuple(self.order),
+            tuple(dict.fromkeys(self.must_see)),
+        )
         return Plan(tuple(self.calls), answer, required, *parts)
 
     def refuse(self, reason: str, answer: str, *required: Fact, met: str | None = None) -> Plan:
@@ -214,6 +222,12 @@ _MAIN = {
     "crm_renew_contract",
 }  # fmt: skip
 """What must be done before a ticket about it is closed."""
+
+
+def _doubles(fault: Fault) -> list[Row]:
+    """Orders and contracts of the people whom a fault puts beside the customer."""
+    rows = rows_of(fault) if fault.kind is FaultKind.HOMONYM else {}
+    return [*rows.get("purchase", ()), *rows.get("contract", ())]
 
 
 @cache

@@ -91,7 +91,7 @@ def make_task(
     shown = list(dict.fromkeys(told))[:attempts]
     base = Task(
         world="desk", family=family, depth=FAMILIES[family].depth, instruction=shown[0], wordings=tuple(shown[1:]),
-        tools=tool_names(), goal=Goal(), gold_answer="", max_calls=1, split=split, leaf=FAMILIES[family].leaf,
+        tools=tool_names(), goal=Goal(), gold_answer="", max_calls=1, split=split,
         group=_group(family, case), initial=start, faults=faults, user=user,
     )  # fmt: skip
     try:

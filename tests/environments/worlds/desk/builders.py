@@ -86,5 +86,3 @@ def order_in(status: str, *, standing: str = "good", dear: bool = False) -> dict
         and known[order["customer_id"]] == standing
         and (not dear or order["total_cents"] > 30_000)
     )
-
-

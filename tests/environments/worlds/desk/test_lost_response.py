@@ -116,7 +116,9 @@ def test_the_lost_response_shows_nothing_of_the_refund_but_a_timeout() -> None:
 def test_the_same_holds_where_more_goes_wrong(level: int) -> None:
     task = task_of("lost_response", Level(faults=level), seed=level)
     assert verdict(task, *gold(task)).reward == 1.0
-    careless = [without_key(c) if c.name.startswith("erp_") and "idempotency_key" in c.arguments else c for c in task.gold_calls]
+    careless = [
+        without_key(c) if c.name.startswith("erp_") and "idempotency_key" in c.arguments else c for c in task.gold_calls
+    ]
     assert verdict(task, *careless, Answer(task.gold_answer)).reward == 0.0
 
 

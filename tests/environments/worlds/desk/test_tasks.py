@@ -3,9 +3,11 @@
 import random
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from environments.episode import Attempt
 from environments.fault import FaultKind
 from environments.policies.scripted import CHEATERS, Gold, OneLook, Scripted
 from environments.policy import Action, Answer
@@ -27,7 +29,9 @@ GRID = [
     for i, level in enumerate(dict.fromkeys(level for axis in Level._fields for level in levels(family, axis)))
 ]
 """Every family at every level of every axis."""
-PAIRS = [made for family in sorted(REFUSALS) for split in SPLITS for seed in (0, 1) if (made := pair(family, split, seed))]
+PAIRS = [
+    made for family in sorted(REFUSALS) for split in SPLITS for seed in (0, 1) if (made := pair(family, split, seed))
+]
 REFUSED, TWINS = [refused for refused, _ in PAIRS], [twin for _, twin in PAIRS]
 
 
@@ -36,19 +40,23 @@ def writes(task: Task) -> list[Call]:
     return [c for c in task.gold_calls if tools[c.name].effect is Effect.WRITE]
 
 
-class Dropping(Scripted):
-    """Plays the gold solution without the calls of one tool."""
+class Playing(Scripted):
+    """Plays other actions at each task, and ends with the last."""
 
-    version = "dropping"
+    version = "playing"
 
-    def __init__(self, tool: str) -> None:
-        self.tool = tool
+    def __init__(self, actions: Mapping[str, Sequence[Action]]) -> None:
+        self.actions = actions
 
-    def next(self, attempt: object) -> Action:
-        """The next of the calls that are left."""
-        calls = [c for c in attempt.task.gold_calls if c.name != self.tool]  # type: ignore[attr-defined]
-        done = len(attempt.steps)  # type: ignore[attr-defined]
-        return calls[done] if done < len(calls) else Answer(attempt.task.gold_answer)  # type: ignore[attr-defined]
+    def next(self, attempt: Attempt) -> Action:
+        """The action that is due."""
+        due = self.actions[attempt.task.task_id]
+        return due[min(len(attempt.steps), len(due) - 1)]
+
+
+def without(task: Task, tool: str) -> list[Action]:
+    """The gold solution without the calls of one tool."""
+    return [a for a in actions_of(task) if not (isinstance(a, Call) and a.name == tool)]
 
 
 class OneReason(Scripted):
@@ -59,7 +67,7 @@ class OneReason(Scripted):
     def __init__(self, reason: str) -> None:
         self.reason = reason
 
-    def next(self, attempt: object) -> Action:
+    def next(self, attempt: Attempt) -> Action:
         """The refusal."""
         return Answer(f"I am sorry, that cannot be done. Reason: {self.reason}")
 
@@ -102,41 +110,52 @@ def test_refusing_everything_for_one_reason_without_a_look_earns_nothing(reason:
     assert set(rewards([*REFUSED, *TWINS], OneReason(reason))) == {0.0}
 
 
-def test_no_way_of_always_refusing_solves_a_pair() -> None:
-    for refused, twin in PAIRS:
-        assert verdict(twin, *refused.gold_calls, refused.gold_answer).reward == 0.0
-        assert verdict(refused, *twin.gold_calls, twin.gold_answer).reward == 0.0
+def test_the_solution_of_one_of_a_pair_is_none_of_the_other() -> None:
+    swapped = {refused.task_id: actions_of(twin) for refused, twin in PAIRS}
+    swapped |= {twin.task_id: actions_of(refused) for refused, twin in PAIRS}
+    assert set(rewards([*REFUSED, *TWINS], Playing(swapped))) == {0.0}
 
 
-@pytest.mark.parametrize("tool", ["crm_verify_identity", "erp_request_approval", "crm_request_right", "ticket_close", "mail_send"])
+@pytest.mark.parametrize(
+    "tool", ["crm_verify_identity", "erp_request_approval", "crm_request_right", "ticket_close", "mail_send"]
+)
 def test_leaving_out_what_the_policy_asks_for_earns_nothing(tool: str) -> None:
     needing = [t for t in GRID if any(c.name == tool for c in t.gold_calls)]
     assert len(needing) >= 2
-    assert set(rewards(needing, Dropping(tool))) == {0.0}
+    assert set(rewards(needing, Playing({t.task_id: without(t, tool) for t in needing}))) == {0.0}
 
 
-def test_every_write_of_the_gold_solution_is_needed() -> None:
-    for task in GRID[::4]:
-        for call in dict.fromkeys(c.name for c in writes(task)):
-            kept = [c for c in task.gold_calls if c.name != call]
-            assert verdict(task, *kept, task.gold_answer).reward == 0.0, (task.family, call)
+@pytest.mark.parametrize("tool", sorted({c.name for t in GRID for c in writes(t)}))
+def test_every_write_of_the_gold_solution_is_needed(tool: str) -> None:
+    needing = [t for t in GRID if any(c.name == tool for c in t.gold_calls)][::3]
+    assert set(rewards(needing, Playing({t.task_id: without(t, tool) for t in needing}))) == {0.0}
 
 
 def test_one_more_write_earns_nothing_but_one_more_identity_check_does_no_harm() -> None:
-    for task in GRID[::9]:
-        customer = population()["customer"][-1]
-        extra = Call(name="mail_send", arguments={"customer_id": customer["id"], "subject": "x", "body": "hello"})
-        assert verdict(task, *task.gold_calls, extra, task.gold_answer).reward == 0.0
-        given = {"customer_id": customer["id"], "email": customer["email"], "postcode": customer["postcode"]}
-        check = Call(name="crm_verify_identity", arguments=given)
-        assert verdict(task, *task.gold_calls, check, task.gold_answer).reward == 1.0
+    customer = population()["customer"][-1]
+    mail = Call(name="mail_send", arguments={"customer_id": customer["id"], "subject": "x", "body": "hello"})
+    given = {"customer_id": customer["id"], "email": customer["email"], "postcode": customer["postcode"]}
+    check = Call(name="crm_verify_identity", arguments=given)
+    for extra, reward in ((mail, 0.0), (check, 1.0)):
+        more = {t.task_id: [*t.gold_calls, extra, Answer(t.gold_answer)] for t in GRID[::3]}
+        assert set(rewards(GRID[::3], Playing(more))) == {reward}
+
+
+def test_telling_what_belongs_to_others_of_the_same_name_earns_nothing() -> None:
+    task = task_of("contract_terms", Level(entities=1))
+    [rival] = [f.value for f in task.goal.forbidden if f.value.startswith("CT")]
+    look = Call(name="crm_list_contracts", arguments={"customer_id": "CU0001"})
+    said = task.gold_answer.replace("The contract", f"The contract {rival}, or the contract")
+    assert verdict(task, *task.gold_calls, look, said).cause == "hedged"
 
 
 def test_a_mail_that_makes_something_up_earns_nothing() -> None:
     task = task_of("refund_small", Level(depth=2))
     for invented in ("You also get 99 euros as a gift.", "The parcel SH9876 is on its way to you."):
         calls = [
-            c if c.name != "mail_send" else Call(name=c.name, arguments={**c.arguments, "body": f"{c.arguments['body']} {invented}"})
+            c
+            if c.name != "mail_send"
+            else Call(name=c.name, arguments={**c.arguments, "body": f"{c.arguments['body']} {invented}"})
             for c in task.gold_calls
         ]
         found = verdict(task, *calls, task.gold_answer)
@@ -214,9 +233,9 @@ def test_a_user_tells_the_order_and_who_they_are_only_when_asked(persona: str) -
 
         version = "asking"
 
-        def next(self, attempt: object) -> Action:
+        def next(self, attempt: Attempt) -> Action:
             """A question while there are any, then what is due."""
-            said, done = len(attempt.exchanges), len(attempt.steps)  # type: ignore[attr-defined]
+            said, done = len(attempt.exchanges), len(attempt.steps)
             if said < len(script):
                 return Answer(script[said])
             return actions_of(task)[done]
