@@ -5,7 +5,7 @@ Only a `Scored` verdict has a reward, so nothing else can enter a mean, an advan
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -117,6 +117,8 @@ class Attempt:
     tokens: Tokens | None = None
     exchanges: list[Exchange] = field(default_factory=list)
     """The conversation with the user, where the task has one."""
+    landed: bool = False
+    """Whether the world was as the goal wants it when the agent last spoke to the user."""
 
     @property
     def instruction(self) -> str:
@@ -158,6 +160,7 @@ class Episode:
             "key": self.key,
             "instruction": self.instruction,
             "steps": json.dumps([[s.call.name, s.call.arguments, s.observation] for s in self.steps]),
+            "exchanges": _json_of(self.exchanges),
             "answer": self.answer,
             "ended": self.ended,
             **verdict_columns(self.verdict),
@@ -166,6 +169,21 @@ class Episode:
             "logprobs": tokens.logprobs,
             "prompt_length": tokens.prompt_length,
         }
+
+
+def _json_of(exchanges: Iterable[Exchange]) -> str | None:
+    said = [[e.after, e.said, e.reply] for e in exchanges]
+    return json.dumps(said, ensure_ascii=False) if said else None
+
+
+def exchanges_in(text: str | None) -> tuple[Exchange, ...]:
+    """The exchanges of a stored row; none where there were none, or where the row is older than they are."""
+    return tuple(Exchange(*parts) for parts in json.loads(text)) if text else ()
+
+
+def before_answer(exchanges: Sequence[Exchange], answer: str | None) -> Sequence[Exchange]:
+    """The exchanges without the one in which the answer was given: nothing was said after its reply."""
+    return exchanges[:-1] if exchanges and exchanges[-1].said == answer else exchanges
 
 
 def verdict_columns(verdict: Verdict) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from environments.task import Call, Task
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
 from environments.verifier import Verifier, VerifierError
+from environments.verifiers.state import state_failure
 from environments.world import World, WorldFailure, WorldPool
 
 MakeWorld = Callable[[], World]
@@ -111,7 +112,7 @@ def _begun(attempt: Attempt, world: World) -> World:
 
 def _advance(attempt: Attempt, action: Action, world: World, user: User) -> None:
     if isinstance(action, Answer) and attempt.task.user is not None:
-        _converse(attempt, action.text, user)
+        _converse(attempt, action.text, user, world)
     elif isinstance(action, Answer):
         attempt.answer, attempt.ended = action.text, "answered"
     elif isinstance(action, Malformed):
@@ -127,12 +128,16 @@ def _used(attempt: Attempt, world: World) -> int:
     return len(attempt.steps) + (world.waited if isinstance(world, FaultyWorld) else 0)
 
 
-def _converse(attempt: Attempt, said: str, user: User) -> None:
+def _converse(attempt: Attempt, said: str, user: User, world: World) -> None:
     """The user answers; what the agent said last is its answer."""
     try:
+        attempt.landed = state_failure(attempt.task.goal, world) is None
         reply = user.reply(attempt, said)
     except UserFailure as failure:
         attempt.ended, attempt.failure = "failed", f"user: {failure}"
+        return
+    except WorldFailure as failure:
+        attempt.ended, attempt.failure = "failed", str(failure)
         return
     attempt.answer = said
     attempt.exchanges.append(Exchange(len(attempt.steps), said, reply.text))

@@ -103,6 +103,16 @@ _LATER_IN_GOAL = {"changes", "may_change", "order"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 
+class Saying(BaseModel):
+    """Something that the gold solution says to the user."""
+
+    model_config = ConfigDict(frozen=True)
+
+    after: int
+    """How many calls come before it."""
+    text: str
+
+
 class UserGoal(BaseModel):
     """What the user of a task with several turns wants, knows and tells only when asked."""
 
@@ -137,6 +147,8 @@ class Task(BaseModel):
     """Names of the tools on offer, in the order in which they are shown."""
     goal: Goal
     gold_calls: tuple[Call, ...] = ()
+    gold_says: tuple[Saying, ...] = ()
+    """What it says to the user on the way, in order; where empty, it asks for every fact of the user first."""
     gold_answer: str
     max_calls: int
     split: Split = "train"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from environments.episode import Step
+from environments.episode import Exchange, Step, before_answer
 from environments.policy import Action, Answer, Malformed
 from environments.task import Call
 from environments.tool import Tool, observation_text
@@ -95,9 +95,21 @@ def parse_turn(text: str) -> Action:
     return Call(name=said["name"], arguments=said["arguments"])
 
 
-def turns_text(steps: Sequence[Step], answer: str) -> list[tuple[str, bool]]:
-    """A finished conversation after its prompt as (text, written by the policy), ends of turn included."""
+def reply_text(said: str) -> str:
+    """What the user replies, from after the assistant's end-of-turn mark to the opening of its next turn."""
+    return USER_OPEN + unmarked(said) + ASSISTANT_OPEN
+
+
+def turns_text(steps: Sequence[Step], answer: str, exchanges: Sequence[Exchange] = ()) -> list[tuple[str, bool]]:
+    """A finished conversation after its prompt as (text, written by the policy), ends of turn included.
+
+    The reply to the answer itself is left out: nothing was said after it.
+    """
     turns: list[tuple[str, bool]] = []
-    for step in steps:
-        turns += [(call_text(step.call) + END_OF_TURN, True), (result_text(step.observation), False)]
+    talk = before_answer(exchanges, answer)
+    for done in range(len(steps) + 1):
+        for exchange in (e for e in talk if e.after == done):
+            turns += [(exchange.said + END_OF_TURN, True), (reply_text(exchange.reply), False)]
+        if done < len(steps):
+            turns += [(call_text(steps[done].call) + END_OF_TURN, True), (result_text(steps[done].observation), False)]
     return [*turns, (answer + END_OF_TURN, True)]

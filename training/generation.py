@@ -17,7 +17,7 @@ from torch import Tensor
 
 from environments.episode import Attempt, Tokens
 from environments.policy import Action, Malformed
-from training.chat import END_OF_TURN, TEMPLATE_VERSION, parse_turn, prompt_text, result_text
+from training.chat import END_OF_TURN, TEMPLATE_VERSION, parse_turn, prompt_text, reply_text, result_text
 from training.code import code_of
 from training.llama import Cache, LlamaDecoder, LlamaShape
 
@@ -39,6 +39,8 @@ class _Row:
     tokens: Tokens
     draws: np.ndarray
     drawn: int = 0
+    heard: int = 0
+    """How many replies of the user the tokens hold."""
     unseen: int = 0
     """How many of the last token ids the cache has not been fed yet."""
 
@@ -122,9 +124,12 @@ class TokenPolicy:
             self._slots = wanted
 
     def _observe(self, attempt: Attempt, row: _Row) -> None:
-        """Append the result of the last call, if there is one that the tokens do not hold yet."""
-        if row.tokens.ids[-1] == self.end and attempt.steps:
-            more = self.encode(result_text(attempt.steps[-1].observation))
+        """Append what came back last, the user's reply or a call's result, where the tokens do not hold it yet."""
+        replied = len(attempt.exchanges) > row.heard
+        if row.tokens.ids[-1] == self.end and (replied or attempt.steps):
+            said = attempt.exchanges[-1].reply if replied else None
+            more = self.encode(result_text(attempt.steps[-1].observation) if said is None else reply_text(said))
+            row.heard = len(attempt.exchanges)
             row.tokens.ids += more
             row.tokens.generated += [0] * len(more)
             row.tokens.logprobs += [0.0] * len(more)

@@ -31,6 +31,7 @@ EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "key": pl.String,
     "instruction": pl.String,
     "steps": pl.String,
+    "exchanges": pl.String,
     "answer": pl.String,
     "ended": pl.String,
     "status": pl.String,
@@ -77,9 +78,9 @@ def write_segment(folder: Path, number: int, episodes: Sequence[Episode]) -> Non
 
 
 def read_segments(folder: Path) -> pl.DataFrame:
-    """Every finished episode of a folder, in order; empty where there is none yet."""
+    """Every finished episode of a folder, in order; empty where there is none yet, and columns since added null."""
     parts = sorted(folder.glob("part-*.parquet"))
-    return pl.concat([pl.read_parquet(p) for p in parts]) if parts else pl.DataFrame(schema=EPISODE_SCHEMA)
+    return pl.concat([pl.DataFrame(schema=EPISODE_SCHEMA), *map(pl.read_parquet, parts)], how="diagonal")
 
 
 def run_journalled(

@@ -26,4 +26,4 @@ def with_replay(fresh: pl.DataFrame, seed: pl.DataFrame, replay: float, draw: in
     older = seed.join(fresh.select("trajectory_id"), on="trajectory_id", how="anti")
     order = pl.Series([stable_hash("replay", draw, i) for i in older["trajectory_id"]], dtype=pl.UInt64)
     replayed = older.with_columns(order=order).sort("order").head(wanted).drop("order")
-    return pl.concat([fresh, replayed.select(fresh.columns)]).sort("trajectory_id")
+    return pl.concat([fresh, replayed], how="diagonal").select(fresh.columns).sort("trajectory_id")

@@ -111,7 +111,7 @@ def dataset_of(trajectories: Sequence[Trajectory], tokenizer: Tokenizer, signatu
 
 
 def _encoded(encoder: _Encoder, t: Trajectory, signatures: dict[str, str]) -> Tokens:
-    return encode_trajectory(encoder, t.tools, t.instruction, t.steps, t.answer, signatures)
+    return encode_trajectory(encoder, t.tools, t.instruction, t.steps, t.answer, signatures, t.exchanges)
 
 
 class LedgerTrainer(SFTTrainer):

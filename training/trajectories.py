@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from environments.episode import Step
+from environments.episode import Exchange, Step, exchanges_in
 from environments.task import Call, Task
 from environments.world import World
 from training.chat import signature
@@ -24,6 +24,8 @@ class Trajectory:
     tools: tuple[str, ...]
     steps: tuple[Step, ...]
     answer: str
+    exchanges: tuple[Exchange, ...] = ()
+    """The conversation with the user, where there was one."""
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
@@ -47,7 +49,8 @@ def read_trajectories(path: Path) -> list[Trajectory]:
 def _trajectory(row: dict[str, Any]) -> Trajectory:
     steps = tuple(Step(Call(name=n, arguments=a), seen) for n, a, seen in json.loads(row["steps"]))
     said = (row["trajectory_id"], row["task_id"], row["instruction"], tuple(row["tools"]))
-    return Trajectory(*said, steps=steps, answer=row["answer"])
+    exchanges = exchanges_in(row.get("exchanges"))
+    return Trajectory(*said, steps=steps, answer=row["answer"], exchanges=exchanges)
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -86,7 +89,12 @@ def signatures_of(world: World) -> dict[str, str]:
 
 def words_of(trajectories: Iterable[Trajectory]) -> list[str]:
     """Everything people or tools said in `trajectories` as plain text, for learning merges."""
-    return [text for t in trajectories for text in (t.instruction, t.answer, *_values(t))]
+    spoken = (text for t in trajectories for text in (t.instruction, t.answer, *_values(t), *_talk(t)))
+    return list(spoken)
+
+
+def _talk(trajectory: Trajectory) -> list[str]:
+    return [text for e in trajectory.exchanges for text in (e.said, e.reply)]
 
 
 def _values(trajectory: Trajectory) -> list[str]:

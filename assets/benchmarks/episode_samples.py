@@ -12,6 +12,7 @@ import polars as pl
 
 from assets.benchmarks.html import Section, Sources, note, prose, tag, text
 from assets.benchmarks.words import policy_name
+from environments.episode import Exchange, before_answer, exchanges_in
 from environments.task import Task
 from resources.checkpoints import EPISODES
 from resources.lake import Lake
@@ -92,11 +93,21 @@ def _shown(sample: Sample) -> str:
     said, family = policy_name(sample.policy), sample.task.family.replace("_", " ")
     title = tag("h3", text(sample.title), tag("span", text(f"{said} · {family}"), kind="tagline"))
     turns = [_turn("user", text(sample.episode["instruction"]))]
-    for name, arguments, observed in json.loads(sample.episode["steps"]):
+    steps = json.loads(sample.episode["steps"])
+    talk = before_answer(exchanges_in(sample.episode["exchanges"]), sample.episode["answer"])
+    for done, (name, arguments, observed) in enumerate(steps):
+        turns += _exchanged(talk, done)
         turns.append(_turn("calls", tag("code", text(f"{name}({_arguments(arguments)})"))))
         turns.append(_turn("world", tag("code", text(_cut(json.dumps(observed, ensure_ascii=False))))))
+    turns += _exchanged(talk, len(steps))
     turns.append(_turn("answers", _marked(sample.episode)))
     return title + tag("div", *turns, kind="turns") + note(_verdict(sample))
+
+
+def _exchanged(talk: Sequence[Exchange], done: int) -> list[str]:
+    """The exchanges after `done` calls."""
+    said = ((("asks", e.said), ("user", e.reply)) for e in talk if e.after == done)
+    return [_turn(who, text(words)) for pair in said for who, words in pair]
 
 
 def _turn(who: str, said: str) -> str:

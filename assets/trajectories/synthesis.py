@@ -24,7 +24,7 @@ class Synthesis(NamedTuple):
     """The kept trajectories and what it took."""
 
     trajectories: pl.DataFrame
-    """trajectory_id, task_id, family, instruction, tools, steps, answer, attempts, perfect."""
+    """trajectory_id, task_id, family, instruction, tools, steps, exchanges, answer, attempts, perfect."""
     attempts: int
     without: dict[str, str]
     """Tasks without a perfect attempt, with the cause of the last graded one, or of the last where none was."""
@@ -89,7 +89,14 @@ def best_of(episodes: pl.DataFrame, tasks: Mapping[str, Task], attempts: int) ->
     counts = scored.group_by("task_id").agg(attempts=pl.len(), perfect=pl.col("success").sum())
     best = ranked.unique("task_id", keep="first", maintain_order=True).join(counts, on="task_id")
     kept = best.select(
-        pl.col("episode_id").alias("trajectory_id"), "task_id", "instruction", "steps", "answer", "attempts", "perfect"
+        pl.col("episode_id").alias("trajectory_id"),
+        "task_id",
+        "instruction",
+        "steps",
+        "exchanges",
+        "answer",
+        "attempts",
+        "perfect",
     )
     families = [tasks[i].family for i in kept["task_id"]]
     tools = [list(tasks[i].tools) for i in kept["task_id"]]

@@ -33,13 +33,32 @@ class Scripted:
         raise NotImplementedError
 
 
-class Gold(Scripted):
-    """Plays the gold calls and says the gold answer."""
+def due_saying(attempt: Attempt) -> Answer | None:
+    """What the gold solution has to say to the user before it goes on; asks again for what it was not told."""
+    task, exchanges = attempt.task, attempt.exchanges
+    if task.user is None or len(exchanges) >= task.user.max_replies:
+        return None
+    if task.gold_says:
+        said = len(exchanges)
+        due = said < len(task.gold_says) and task.gold_says[said].after <= len(attempt.steps)
+        return Answer(task.gold_says[said].text) if due else None
+    heard = [exchange.reply for exchange in exchanges]
+    missing = [name for name, saying in task.user.facts.items() if not any(saying in reply for reply in heard)]
+    if not missing:
+        return None
+    chinese = re.search(r"[㐀-鿿]", attempt.instruction)
+    return Answer(f"请告诉我：{'、'.join(missing)}。" if chinese else f"Please tell me: {', '.join(missing)}.")
 
-    version = "gold-1"
+
+class Gold(Scripted):
+    """Asks what it has to know, plays the gold calls and says the gold answer."""
+
+    version = "gold-2"
 
     def next(self, attempt: Attempt) -> Action:
-        """The gold call that is due, or the gold answer."""
+        """What is due: something to say to the user, a gold call, or the gold answer."""
+        if saying := due_saying(attempt):
+            return saying
         done, task = len(attempt.steps), attempt.task
         return task.gold_calls[done] if done < len(task.gold_calls) else Answer(task.gold_answer)
 
@@ -126,7 +145,7 @@ class NoisyTeacher(Scripted):
 
     def __init__(self, noise: float = 0.08) -> None:
         self.noise = noise
-        self.version = f"noisy-teacher-1-{noise:g}"
+        self.version = f"noisy-teacher-2-{noise:g}"
         self._plans: dict[int, list[Action]] = {}
 
     def begin(self, attempts: Sequence[Attempt]) -> None:
@@ -134,7 +153,9 @@ class NoisyTeacher(Scripted):
         self._plans = {id(a): self._plan(a) for a in attempts}
 
     def next(self, attempt: Attempt) -> Action:
-        """The planned action that is due."""
+        """The planned action that is due, once the user has told what there is to know."""
+        if saying := due_saying(attempt):
+            return saying
         plan = self._plans[id(attempt)]
         return plan[min(len(attempt.steps), len(plan) - 1)]
 

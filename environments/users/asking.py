@@ -38,7 +38,8 @@ _ASKS_NOT = _either(
     r"不需要|不用|无需|无须|不必",
 )
 _GO_AHEAD = _either(
-    r"\b(?:shall|should|may|can) i (?!have|get|ask|know|see|take|help|assist)(?!.*\bor (?!not\b))",
+    r"(?<!how )(?<!what )(?<!where )(?<!when )\b(?:shall|should|may|can) i (?!have|get|ask|know|see|take|help|assist)"
+    r"(?!.*\bor (?!not\b))",
     r"\b(?:do|would) you (?:want|like) me to\b(?!.*\bor (?!not\b))",
     r"\bgo ahead\b|\bproceed\b|\bdo you (?:agree|approve|confirm)\b|\(yes/no\)",
     r"\bis (?:that|this|everything) (?:ok|okay|all right|alright|correct|right|fine)\b",

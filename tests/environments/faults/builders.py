@@ -118,8 +118,9 @@ def shop_task(
     changes = (Change(table="approval", columns={"order_id": "A"}), Change(table="ticket", columns={"order_id": "A"}))
     goal = Goal(changes=changes, order=(Order(first="approve", then="refund", key="A"),))
     return Task(
-        world="shop", family="refund", depth=4, instruction="Refund order A, please.", goal=goal, gold_calls=tuple(gold),
-        tools=tuple(Shop().tools()), gold_answer="Done.", max_calls=max_calls, faults=faults, user=user, **more,
+        world="shop", family="refund", depth=4, instruction="Refund order A, please.", goal=goal, faults=faults,
+        gold_calls=tuple(gold), tools=tuple(Shop().tools()), gold_answer="settled.", max_calls=max_calls, user=user,
+        **more,
     )  # fmt: skip
 
 

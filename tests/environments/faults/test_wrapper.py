@@ -98,10 +98,9 @@ def test_faults_of_one_call_add_up() -> None:
 def test_positions_count_calls_of_that_tool_and_a_refused_call_does_not_use_a_fault_up() -> None:
     lost = fault("lost_response", "refund", 2)
     world = faulty(lost)
-    shown = seen(
-        world, do("refund", order_id="A"), do("refund", order_id="?"), do("refund", wrong=1), do("approve", order_id="A"),
-        do("refund", order_id="B"), do("refund", order_id="C"),
-    )  # fmt: skip
+    refused = (do("refund", order_id="?"), do("refund", wrong=1))
+    others = (do("approve", order_id="A"), do("refund", order_id="B"), do("refund", order_id="C"))
+    shown = seen(world, do("refund", order_id="A"), *refused, *others)
     assert [s == TIMEOUT for s in shown] == [False] * 4 + [True, False]
     assert world.strikes == [Strike(lost, 5)]
 

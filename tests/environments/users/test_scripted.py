@@ -149,7 +149,7 @@ def test_a_forgetful_user_tells_nothing_the_first_time_and_all_the_second() -> N
     assert first.text == "I do not remember right now."
     assert second.text == "I am Ann Lee. I do not remember right now."
     assert third.text == "ann@example.org"
-    assert not (first.ended or second.ended or third.ended)
+    assert not any(r.ended for r in (first, second, third))
 
 
 def test_an_impatient_user_goes_when_asked_for_the_same_twice() -> None:
