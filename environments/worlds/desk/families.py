@@ -22,28 +22,27 @@ Solve = Callable[[Session], Plan]
 def _order_status(s: Session) -> Plan:
     order = found_order(s)
     if order is None:
-        return s.refuse(
-            "not_found", f"There is no order {s.case.wish['order']}.", code(s.case.wish["order"]), met="not_found"
-        )
-    parcels = s.call("erp_get_shipments", order_id=order["id"])["rows"]
-    parcel = parcels[-1]
+        missing = s.case.wish["order"]
+        return s.refuse("not_found", s.say("no_order", order=missing), code(missing), met="not_found")
+    parcel = s.call("erp_get_shipments", order_id=order["id"])["rows"][-1]
     others = [name(c) for c in company()["carriers"] if c != parcel["carrier"]]
     wrong = [name(state) for state in STATES if state != order["status"]]
-    said = f"The order {order['id']} is {order['status']} with {parcel['carrier']} as parcel {parcel['id']}."
+    facts = {"status": order["status"], "carrier": parcel["carrier"], "parcel": parcel["id"]}
+    said = s.say("order_status", order=order["id"], **facts)
     return s.plan(said, name(order["status"]), name(parcel["carrier"]), code(parcel["id"]), forbidden=[*others, *wrong])
 
 
 def _refund_status(s: Session) -> Plan:
     order = _there(found_order(s))
     [made] = s.rows("erp_get_payments", lambda row: row["kind"] == "refund", order_id=order["id"])
-    said = f"The refund {made['id']} for the order {order['id']} is booked: {made['amount']} euros."
+    said = s.say("refund_status", refund=made["id"], order=order["id"], amount=made["amount"])
     return s.plan(said, code(made["id"]), money(round(made["amount"] * 100)))
 
 
 def _contract_terms(s: Session) -> Plan:
     customer = account(s)
     [held] = s.rows("crm_list_contracts", lambda _: True, customer_id=customer)
-    said = f"The contract {held['id']} is for {held['plan']} at {held['monthly']} euros per month."
+    said = s.say("contract_terms", contract=held["id"], plan=held["plan"], monthly=held["monthly"])
     others = [name(plan) for plan in company()["plans"] if plan != held["plan"]]
     return s.plan(said, code(held["id"]), name(held["plan"]), money(round(held["monthly"] * 100)), forbidden=others)
 
@@ -51,17 +50,18 @@ def _contract_terms(s: Session) -> Plan:
 def _cancel_order(s: Session) -> Plan:
     order = found_order(s)
     if order is None:
-        return s.refuse(
-            "missing_information",
-            "Which of the customers are you? Please give me your e-mail address or the order number.",
-        )
+        return s.refuse("missing_information", s.say("which_customer"))
     if order["status"] != "processing":
-        return s.refuse("already_shipped", f"The order {order['id']} is {order['status']} and cannot be cancelled.")
+        return _too_late(s, order)
     if refused := proven(s):
         return refused
     done = Change(table="purchase", key=order["id"], columns={"status": "cancelled"})
     s.write("erp_cancel_order", done, after=["crm_verify_identity"], order_id=order["id"])
-    return s.plan(f"The order {order['id']} is cancelled.", code(order["id"]), name("cancelled"))
+    return s.plan(s.say("cancelled", order=order["id"]), code(order["id"]))
+
+
+def _too_late(s: Session, order: Row) -> Plan:
+    return s.refuse("already_shipped", s.say("shipped_already", order=order["id"], status=order["status"]))
 
 
 def _place(s: Session) -> dict[str, str]:
@@ -75,21 +75,21 @@ def _change_address(s: Session) -> Plan:
     place = _place(s)
     done = Change(table="customer", key=customer, columns=place)
     s.write("crm_update_address", done, after=["crm_verify_identity"], customer_id=customer, **place)
-    return s.plan(f"The account now has the new address in {place['city']}.", name(place["city"]))
+    return s.plan(s.say("address_changed", city=place["city"]), name(place["city"]))
 
 
 def _change_delivery(s: Session) -> Plan:
     order = _there(found_order(s))
     if order["status"] != "processing":
-        return s.refuse(
-            "already_shipped", f"The order {order['id']} is {order['status']}, so it goes where it was sent."
-        )
+        return _too_late(s, order)
     if refused := proven(s):
         return refused
     place = _place(s)
     done = Change(table="purchase", key=order["id"], columns=place)
     s.write("erp_change_delivery", done, after=["crm_verify_identity"], order_id=order["id"], **place)
-    return s.plan(f"The order {order['id']} goes to {place['city']}.", code(order["id"]), name(place["city"]))
+    return s.plan(
+        s.say("delivery_changed", order=order["id"], city=place["city"]), code(order["id"]), name(place["city"])
+    )
 
 
 def _refund_goods(s: Session) -> Plan:
@@ -99,7 +99,7 @@ def _refund_goods(s: Session) -> Plan:
     if arrived is None:
         raise Unclear("not delivered")
     if days_since(arrived) > REFUND_DAYS:
-        return s.refuse("window_closed", f"The order {order['id']} was delivered too long ago for a refund.")
+        return s.refuse("window_closed", s.say("window_closed", order=order["id"]))
     assert s.case.line is not None
     return _pay_back(s, order, s.case.line["price_cents"] * s.case.line["quantity"], s.case.wish["cause"])
 
@@ -110,8 +110,8 @@ def _pay_back(s: Session, order: Row, cents: int, reason: str) -> Plan:
         return refused
     made = s.refund(order, cents, reason)
     if made is None:
-        return s.refuse("approval_denied", f"A supervisor has denied the refund for the order {order['id']}.")
-    said = f"The refund {made['id']} of {made['amount']} euros is booked for the order {order['id']}."
+        return s.refuse("approval_denied", s.say("denied", order=order["id"]))
+    said = s.say("refunded", refund=made["id"], amount=made["amount"], order=order["id"])
     return s.plan(said, code(made["id"]), money(cents))
 
 
@@ -121,7 +121,7 @@ def _duplicate_charge(s: Session) -> Plan:
     paid = [row for row in booked if row["kind"] == "payment"]
     if len(paid) < 2 or len(paid) < len(booked):
         s.seen += [digest for row in paid for digest in shown(row)]
-        return s.refuse("nothing_due", f"The order {order['id']} was paid once only, by {paid[0]['method']}.")
+        return s.refuse("nothing_due", s.say("paid_once", order=order["id"], method=paid[0]["method"]))
     return _pay_back(s, order, round(paid[-1]["amount"] * 100), "duplicate_payment")
 
 
@@ -129,7 +129,7 @@ def _lost_parcel(s: Session) -> Plan:
     order = _there(found_order(s))
     [parcel] = s.look("erp_get_shipments", order_id=order["id"])["rows"]
     if days_since(parcel["last_scan_on"]) < LOST_DAYS:
-        return s.refuse("too_early", f"The parcel {parcel['id']} is still on its way with {parcel['carrier']}.")
+        return s.refuse("too_early", s.say("on_its_way", parcel=parcel["id"], carrier=parcel["carrier"]))
     if refused := proven(s):
         return refused
     stock = {line["sku"]: s.call("erp_check_stock", sku=line["sku"])["stock"] for line in order["lines"]}
@@ -141,7 +141,7 @@ def _lost_parcel(s: Session) -> Plan:
     ]
     sent = Change(table="shipment", columns={"order_id": order["id"]})
     made = s.write("erp_reship_order", sent, *taken, after=["crm_verify_identity"], order_id=order["id"])
-    said = f"The order {order['id']} is sent again with {made['carrier']} as parcel {made['id']}."
+    said = s.say("sent_again", order=order["id"], carrier=made["carrier"], parcel=made["id"])
     return s.plan(said, code(made["id"]), name(made["carrier"]))
 
 
@@ -150,13 +150,13 @@ def _contract_renewal(s: Session) -> Plan:
     record = s.look("crm_get_customer", customer_id=customer)
     [held] = s.rows("crm_list_contracts", lambda _: True, customer_id=customer)
     if record["standing"] == "hold":
-        return s.refuse("account_on_hold", f"The contract {held['id']} cannot be renewed: the account is on hold.")
+        return s.refuse("account_on_hold", s.say("on_hold", contract=held["id"]))
     if refused := proven(s):
         return refused
     months = int(s.case.wish["months"])
     done = Change(table="contract", key=held["id"], columns={"ends": add_months(held["ends"], months)})
     s.write("crm_renew_contract", done, after=["crm_verify_identity"], contract_id=held["id"], months=months)
-    said = f"The contract {held['id']} for {held['plan']} is renewed at {held['monthly']} euros per month."
+    said = s.say("renewed", contract=held["id"], plan=held["plan"], monthly=held["monthly"])
     return s.plan(said, code(held["id"]), money(round(held["monthly"] * 100)))
 
 
@@ -169,8 +169,8 @@ def _triage(s: Session) -> Plan:
     s.must_see += shown(s.call("mail_read", mail_id=mail["id"]))
     where = {k: wish[k] for k in ("category", "queue", "priority")}
     s.write("ticket_route", Change(table="ticket", key=ticket, columns=where), ticket_id=ticket, **where)
-    said = f"The ticket {ticket} is in the queue {where['queue']} with priority {where['priority']}."
-    return s.plan(said, code(ticket), name(where["queue"]), name(where["priority"]))
+    said = s.say("routed", ticket=ticket, queue=where["queue"], priority=where["priority"])
+    return s.plan(said, code(ticket))
 
 
 def _report(s: Session) -> Plan:
@@ -178,8 +178,8 @@ def _report(s: Session) -> Plan:
     where = {k: wish[k] for k in ("category", "queue", "priority")}
     row = {"customer_id": s.customer_id, "order_id": order["id"], **where}
     made = s.write("ticket_create", Change(table="ticket", columns=row), **row)
-    said = f"The ticket {made['id']} is open for the order {order['id']} in the queue {where['queue']}."
-    return s.plan(said, code(made["id"]), name(where["queue"]))
+    said = s.say("opened", ticket=made["id"], order=order["id"], queue=where["queue"])
+    return s.plan(said, code(made["id"]))
 
 
 def _account_shows(s: Session) -> Plan:
@@ -196,7 +196,7 @@ def _account_shows(s: Session) -> Plan:
         if record["account"]["refunded"] != before:
             s.must_see += shown(record)
             total = record["account"]["refunded"]
-            said = f"The refund {made['id']} is booked, and the account shows {total} euros refunded."
+            said = s.say("account_shows", refund=made["id"], total=total)
             return s.plan(said, code(made["id"]), money(round(total * 100)))
     raise Unclear("CRM never showed it")
 
@@ -207,11 +207,7 @@ def _goodwill(s: Session) -> Plan:
     s.call("crm_request_right", right="goodwill")
     if s.error != "right_denied":
         raise Unclear("goodwill was granted")
-    return s.refuse(
-        "not_permitted",
-        f"A payment out of goodwill for the order {order['id']} is not mine to make.",
-        met="right_denied",
-    )
+    return s.refuse("not_permitted", s.say("no_goodwill", order=order["id"]), met="right_denied")
 
 
 def _there(order: Row | None) -> Row:

@@ -15,6 +15,7 @@ from environments.task import Call, Change, Fact, Order, Task
 from environments.tool import Effect
 from environments.verifiers.outcome import shown
 from environments.world import World
+from environments.worlds.desk.answers import Language, sentence
 from environments.worlds.desk.books import euros
 from environments.worlds.desk.data_model import REFUND_LIMIT_CENTS, Customer, Purchase, Row
 from environments.worlds.desk.state_faults import rows_of
@@ -48,6 +49,7 @@ class Case:
     reference: int = 0
     """How the order is told: 0 by its number, 1 by what was ordered and by whom, 2 in the mail of a ticket."""
     ticket: str | None = None
+    language: Language = "en"
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,10 @@ class Session:
     def _send(self, name: str, arguments: dict[str, Any]) -> Any:
         self.calls.append(Call(name=name, arguments=dict(arguments)))
         return self.world.call(name, arguments)
+
+    def say(self, which: str, **slots: Any) -> str:
+        """A sentence of the answer, in the customer's language."""
+        return sentence(which, self.case.language, **slots)
 
     def look(self, tool: str, /, **arguments: Any) -> Any:
         """A READ call that a refusal turns on: before one, it must have been shown."""

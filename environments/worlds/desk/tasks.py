@@ -13,6 +13,7 @@ from typing import Any
 from environments.fault import Fault, FaultKind
 from environments.seeds import stable_hash
 from environments.task import Goal, Persona, Split, Task, UserGoal
+from environments.worlds.desk.answers import Language
 from environments.worlds.desk.cases import RULES, cases, new_place
 from environments.worlds.desk.data_model import DESK_MAILBOX, Row, iso
 from environments.worlds.desk.families import FAMILIES
@@ -23,6 +24,8 @@ from environments.worlds.desk.world import DeskWorld
 
 HOMONYMS = (0, 1, 8)
 """People who share the customer's name, by level of entities."""
+CHINESE = {True: 0.6, False: 0.05}
+"""Share of the customers who write Chinese: of those with a Chinese name, and of the others; ours."""
 SPARE_CALLS = 4
 """Calls beyond the reference solution's: there are other ways to look."""
 REFUSALS = {family: rule.reason for family, rule in RULES.items() if rule.reason} | {
@@ -43,16 +46,19 @@ def tool_names() -> tuple[str, ...]:
     return tuple(DeskWorld().tools())
 
 
-def draw_case(family: str, split: Split, rng: random.Random, *, refused: bool = False) -> Case | None:
-    """A random case of `family`; None where one side of the hidden line has none."""
+def draw_case(
+    family: str, split: Split, rng: random.Random, *, refused: bool = False, language: Language | None = None
+) -> Case | None:
+    """A random case of `family`, in the customer's language by default; None where a side of the line has none."""
     found = cases(family, split, refused)
     if not found:
         return None
     case = rng.choice(found)
+    language = language or _language(case, rng)
     wish: dict[str, str] = {"cause": rng.choice(("damaged", "unwanted")), "months": rng.choice(("12", "24"))}
     wish |= new_place(case.customer, rng)
     if family in ("ticket_triage", "escalation"):
-        wish |= triage_wish(family, split, rng)
+        wish |= triage_wish(family, split, language, rng)
     if refused and RULES[family].reason == "not_found":
         wish["order"] = f"SO{rng.randint(7001, 7999)}"
     if refused and RULES[family].reason == "identity_not_verified":
@@ -60,7 +66,12 @@ def draw_case(family: str, split: Split, rng: random.Random, *, refused: bool = 
             [c for c in cases(family, split) if c.customer.row["postcode"] != case.customer.row["postcode"]]
         )
         wish["postcode"] = other.customer.row["postcode"]
-    return replace(case, wish=wish)
+    return replace(case, wish=wish, language=language)
+
+
+def _language(case: Case, rng: random.Random) -> Language:
+    """What the customer writes."""
+    return "zh" if rng.random() < CHINESE[case.customer.row["name"][0] >= "一"] else "en"
 
 
 def make_task(
@@ -154,20 +165,21 @@ def _start(family: str, case: Case, said: str) -> dict[str, tuple[Row, ...]]:
 
 def _user(case: Case, persona: Persona) -> UserGoal:
     """A customer who tells who they are, and which order they mean, only when asked."""
-    row, wish = case.customer.row, case.wish
+    row, wish, english = case.customer.row, case.wish, case.language == "en"
+    postcode = wish.get("postcode", row["postcode"])
     facts = {
-        "name": f"My name is {row['name']}.",
-        "email": f"It is {row['email']}.",
-        "postcode": f"The postcode is {wish.get('postcode', row['postcode'])}.",
+        "name": f"My name is {row['name']}." if english else f"我叫{row['name']}。",
+        "email": f"It is {row['email']}." if english else f"邮箱是 {row['email']}。",
+        "postcode": f"The postcode is {postcode}." if english else f"邮编是 {postcode}。",
     }
     words = {
-        "email": ("mail address", "e-mail"),
-        "postcode": ("zip", "post code", "postal code"),
-        "name": ("who are you",),
-    }
+        "email": ("mail address", "e-mail", "邮箱", "邮件"), "postcode": ("zip", "post code", "postal code", "邮编"),
+        "name": ("who are you", "姓名", "名字", "怎么称呼"),
+    }  # fmt: skip
     if case.order is not None:
-        facts["order number"] = f"The order is {wish.get('order') or case.order.row['id']}."
-        words["order number"] = ("order", "order id", "which one")
+        number = wish.get("order") or case.order.row["id"]
+        facts["order number"] = f"The order is {number}." if english else f"订单号是 {number}。"
+        words["order number"] = ("order", "order id", "which one", "订单", "订单号")
     return UserGoal(persona=persona, facts=facts, synonyms=words)
 
 
@@ -188,7 +200,8 @@ def pair(family: str, split: Split, seed: object, level: Level = Level()) -> lis
     if family == "which_order":
         return _anonymous(split, rng)
     solving = "refund_small" if family == "goodwill" else family
-    case, other = draw_case(family, split, rng, refused=True), draw_case(solving, split, rng)
+    case = draw_case(family, split, rng, refused=True)
+    other = draw_case(solving, split, rng, language=case.language if case else None)
     if case is None or other is None:
         return []
     if REFUSALS[family] in ("not_found", "identity_not_verified"):  # the same customer, who tells it right

@@ -8,20 +8,37 @@ from importlib.resources import files
 from typing import Any
 
 from environments.task import Split
+from environments.worlds.desk.answers import Language
 from environments.worlds.desk.plans import Case
+from environments.worlds.desk.population import company
 
 _CHOICE = re.compile(r"\[([^\[\]]*)\]")
 _AGAIN = {family: "refund" for family in ("refund_small", "refund_large", "expired_right", "lost_response")}
 _AGAIN["lost_parcel_refund"] = "lost_parcel"
 """Families that nobody can tell apart by what the customer says."""
 
+_TOLD: dict[tuple[Language, bool], dict[str, tuple[str, ...]]] = {
+    ("en", True): {
+        "what": ("order {number}", "my order {number}"),
+        "item": ("the {product} from order {number}", "the {product} in my order {number}"),
+    },
+    ("en", False): {
+        "what": ("the order with the {product}", "my order of the {product}"),
+        "item": ("the {product}", "my {product}"),
+    },
+    ("zh", True): {"what": ("订单 {number} ", "我的订单 {number} "), "item": ("订单 {number} 里的{product}",)},
+    ("zh", False): {"what": ("买{product}的那个订单", "我那单{product}"), "item": ("那个{product}", "我买的{product}")},
+}
+"""How an order, and what was bought with it, is told: by its number, or not."""
+
 
 @cache
-def sections() -> dict[str, Any]:
+def sections(language: Language = "en") -> dict[str, Any]:
     """Templates by section and split; causes and texts have one level more."""
     import yaml
 
-    text = files("environments.worlds.desk").joinpath("data/wordings.yaml").read_text(encoding="utf-8")
+    stem = "wordings" if language == "en" else f"wordings_{language}"
+    text = files("environments.worlds.desk").joinpath(f"data/{stem}.yaml").read_text(encoding="utf-8")
     read: dict[str, Any] = yaml.safe_load(text)
     return read
 
@@ -45,28 +62,24 @@ def slots_of(case: Case, split: Split, rng: random.Random) -> dict[str, str]:
     row, wish = case.customer.row, case.wish
     slots = {**{k: row[k] for k in ("name", "email", "postcode")}, **wish}
     if case.line is not None and case.order is not None:
-        product, number = case.line["product"], wish.get("order") or case.order.row["id"]
-        told = case.reference == 0
-        by_number = (f"order {number}", f"my order {number}")
-        by_product = (f"the order with the {product}", f"my order of the {product}")
-        slots["what"] = rng.choice(by_number if told else by_product)
-        slots["item"] = (
-            f"the {product} from order {number}" if told else rng.choice((f"the {product}", f"my {product}"))
-        )
+        number = wish.get("order") or case.order.row["id"]
+        told = _TOLD[case.language, case.reference == 0]
+        product = case.line["product"] if case.language == "en" else company()["products_zh"][case.line["product"]]
+        slots |= {slot: rng.choice(ways).format(product=product, number=number) for slot, ways in told.items()}
     if "cause" in wish:
-        slots["why"] = rng.choice(sections()["causes"][wish["cause"]][split])
+        slots["why"] = rng.choice(sections(case.language)["causes"][wish["cause"]][split])
     return slots
 
 
 def request(family: str, case: Case, split: Split, rng: random.Random) -> str:
     """What the customer says, with who they are before or after it."""
-    template = rng.choice(sections()[section_of(family, case)][split])
+    template = rng.choice(sections(case.language)[section_of(family, case)][split])
     slots = slots_of(case, split, rng)
     if family == "ticket_triage":
         return say(template, slots, rng)
-    who = rng.choice(sections()["who_without_mail" if "anonymous" in case.wish else "who"][split])
+    who = rng.choice(sections(case.language)["who_without_mail" if "anonymous" in case.wish else "who"][split])
     parts = [say(template, slots, rng), say(who, slots, rng)]
-    if rng.random() < 0.4 and not who.startswith(("[Regards", "[Thanks", "Yours", "Signed")):
+    if rng.random() < 0.4 and not who.startswith(("[Regards", "[Thanks", "Yours", "Signed", "[谢谢", "{name}敬上")):
         parts.reverse()
     return " ".join(parts)
 
@@ -75,4 +88,4 @@ def instruction(family: str, case: Case, said: str, split: Split, rng: random.Ra
     """What the agent is told: the customer's words, or which ticket holds them."""
     if case.ticket is None:
         return said
-    return say(rng.choice(sections()["ticket"][split]), {"ticket": case.ticket}, rng)
+    return say(rng.choice(sections(case.language)["ticket"][split]), {"ticket": case.ticket}, rng)

@@ -14,6 +14,8 @@ from environments.policy import Action, Answer
 from environments.task import Call, Split, Task
 from environments.tool import Effect
 from environments.verifiers.reasons import CODES
+from environments.worlds.desk.answers import Language
+from environments.worlds.desk.data_model import side_of
 from environments.worlds.desk.families import FAMILIES
 from environments.worlds.desk.plans import Level
 from environments.worlds.desk.population import population
@@ -195,8 +197,6 @@ def test_the_tasks_of_a_seed_are_the_same_again_and_carry_no_one_from_another_si
     assert [t.task_id for t in made] == [t.task_id for t in fresh_tasks(60, "dev", 3)]
     assert len({t.task_id for t in made}) == len(made) >= 60
     sides = {r["id"]: r["name"] for r in population()["customer"]}
-    from environments.worlds.desk.data_model import side_of
-
     for task in made:
         told = re.findall(r"\bCU\d+|\bSO\d+", str([c.arguments for c in task.gold_calls]))
         owners = {r["id"]: r["customer_id"] for r in population()["purchase"]}
@@ -245,8 +245,10 @@ def test_a_user_tells_the_order_and_who_they_are_only_when_asked(persona: str) -
     assert episode.verdict.reward == 1.0  # type: ignore[union-attr]
 
 
-def test_wordings_of_the_sides_are_apart_and_there_are_many() -> None:
-    for name, by_split in sections().items():
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_wordings_of_the_sides_are_apart_and_there_are_many(language: Language) -> None:
+    assert set(sections(language)) == set(sections())
+    for name, by_split in sections(language).items():
         parts = by_split.values() if name in ("causes", "texts") else [by_split]
         for one in parts:
             assert set(one) == set(SPLITS), name
@@ -254,6 +256,14 @@ def test_wordings_of_the_sides_are_apart_and_there_are_many() -> None:
             assert len(set(said)) == len(said), name
     heard = Counter(task_of("refund_small", seed=i).instruction for i in range(30))
     assert max(heard.values()) == 1
+
+
+def test_some_customers_write_chinese_and_are_answered_in_it() -> None:
+    made = fresh_tasks(60, "train", 9)
+    chinese = [t for t in made if re.search("[一-鿿]{5}", t.instruction)]
+    assert 0.1 < len(chinese) / len(made) < 0.6
+    assert all(re.search("[一-鿿]", t.gold_answer) for t in chinese)
+    assert set(rewards(made, Gold())) == {1.0}
 
 
 def test_a_task_carries_as_many_wordings_as_asked_for() -> None:
