@@ -79,13 +79,17 @@ class OutcomeVerifier:
 
 
 def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> str | None:
-    """What the answer, or a text that was written, claims without evidence; a refusal in words was looked at before."""
+    """What the answer, or a text that was written, claims without evidence; a refusal in words was looked at before.
+
+    What a tool shows after a text was written to it is no evidence for the text.
+    """
     spoken = refused and not coded(attempt.task.world)
     for text in ([] if spoken else [attempt.answer or ""]) + _written(attempt.task.goal, world):
+        before = next((i for i, s in enumerate(attempt.steps) if text in s.call.arguments.values()), None)
         plain = without_reason(text) if coded(attempt.task.world) else text
         for fact in attempt.task.goal.required if refused else ():  # what was not found: the error that says so was met
             plain = plain.replace(fact.value, " " * len(fact.value))
-        if claim := unsupported(replace(attempt, answer=plain)):
+        if claim := unsupported(replace(attempt, answer=plain, steps=attempt.steps[:before])):
             return plain[claim.start : claim.end]
     return None
 

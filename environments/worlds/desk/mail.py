@@ -58,7 +58,8 @@ class MailTools:
 
         customer = self.books.get("customer", customer_id)
         asked = {"recipient": customer["email"], "subject": subject, "body": body, "ticket_id": ticket_id or None}
-        return self.books.once("mail_send", customer_id, idempotency_key, asked, make)
+        sent = self.books.once("mail_send", customer_id, idempotency_key, asked, make)
+        return {k: v for k, v in sent.items() if k not in ("subject", "body")}
 
     @tool(Effect.WRITE)
     def ticket_create(

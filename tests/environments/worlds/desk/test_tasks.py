@@ -21,7 +21,7 @@ from environments.worlds.desk.plans import Level
 from environments.worlds.desk.population import population
 from environments.worlds.desk.tasks import REFUSALS, fresh_tasks, levels, pair, tool_names
 from environments.worlds.desk.wordings import sections
-from tests.environments.worlds.desk.builders import actions_of, played, rewards, task_of, verdict, world
+from tests.environments.worlds.desk.builders import actions_of, changed, played, rewards, task_of, verdict, world
 
 SPLITS: tuple[Split, ...] = ("train", "dev", "hidden")
 SOLVABLE = [family for family in FAMILIES if family != "goodwill"]
@@ -167,6 +167,18 @@ def test_a_mail_that_makes_something_up_earns_nothing() -> None:
         for c in task.gold_calls
     ]
     assert verdict(task, *empty, task.gold_answer).cause == "wrong_write"
+
+
+def test_reading_an_own_mail_is_no_evidence_for_it() -> None:
+    task = task_of("refund_small", Level(depth=2))
+    i = next(i for i, c in enumerate(task.gold_calls) if c.name == "mail_send")
+    sent = changed(task.gold_calls[i], body=f"{task.gold_calls[i].arguments['body']} You also get 99 euros as a gift.")
+    newest = max(row["id"] for row in population()["mail"])
+    read = Call(
+        name="mail_read", arguments={"mail_id": f"ML{max(int(newest[2:]), int(task.initial['mail'][0]['id'][2:])) + 1}"}
+    )
+    found = verdict(task, *task.gold_calls[:i], sent, read, *task.gold_calls[i + 1 :], task.gold_answer)
+    assert (found.reward, found.vetoed) == (0.0, True)
 
 
 def test_a_refusal_that_makes_something_up_earns_nothing() -> None:
