@@ -29,7 +29,7 @@ _ROLE = re.compile(
     r"|\bi(?:'ve| have)(?: now| successfully)? (?:\w+ed|sent|made) (?:the \w+ (?:for|to) you|your)\b"
     r"|\byour (?:refund|order|booking|request|reservation|flight|account|ticket)\b.{0,30}\b(?:been|is|was|will be) \w+"
     r"|\b(?:provide|tell me|confirm|share|give me)(?: \w+){0,2} your\b|\bwhat is your (?:name|order|e-?mail|phone)\b"
-    r"|\b(?:check|look)(?: \w+){0,3} for you\b|\bfor your (?:patience|understanding)\b|\banything else i can\b"
+    r"|\b(?:check|look)(?: \w+){0,3} for you\b|\banything else i can (?:help|assist|do for)\b"
     r"|作为(?:一个|一名)?(?:ai|人工智能|客服|助手|语言模型)|有什么(?:可以|能)(?:帮|为)|(?:我来|我可以|我这就|我)(?:帮|为)您"
     r"|已(?:经)?(?:为|帮)您|您的(?:订单|退款|账户|预订|申请|航班|工单)|请(?:您)?(?:提供|告诉我|确认)您的|感谢您的(?:耐心|理解|支持)",
     re.IGNORECASE | re.MULTILINE,
@@ -59,14 +59,20 @@ def mistake(attempt: Attempt, said: str, reply: str, *, ended: bool) -> str | No
         return "said nothing"
     if len(text) > LONGEST or _goes_round(text):
         return f"went on without an end ({len(text)} characters)"
-    if found := _ROLE.search(_without(text, [*goal.facts.values(), goal.closing, goal.consent])):
-        return f"left its role: {found[0].strip()!r}"
+    if found := out_of_role(text, goal):
+        return f"left its role: {found!r}"
     before = [asked(exchange.said, goal) for exchange in attempt.exchanges]
     now = asked(said, goal)
     wrong = _invented(attempt, goal, said, text) or _unasked(attempt, goal, said, text, now, before)
     if wrong is None and ended and _too_early(attempt, goal, now, before):
         wrong = "stopped before the agent had done what it was asked for"
     return wrong
+
+
+def out_of_role(text: str, goal: UserGoal) -> str | None:
+    """The words of `text` that are the agent's to say and do not stand in the goal, or None."""
+    found = _ROLE.search(_without(text, [*goal.facts.values(), goal.closing, goal.consent]))
+    return found[0].strip() if found else None
 
 
 def _goes_round(text: str) -> bool:
@@ -93,7 +99,7 @@ def _invented(attempt: Attempt, goal: UserGoal, said: str, text: str) -> str | N
 def _unasked(attempt: Attempt, goal: UserGoal, said: str, text: str, now: Asked, before: Sequence[Asked]) -> str | None:
     """A fact that nobody asked for; an open question asks for all, and one that is not understood may ask for any."""
     turns = [*before, now]
-    if any(turn.more for turn in turns):
+    if any(turn.more and not turn.facts for turn in turns):
         return None
     wanted = {name for turn in turns for name in turn.facts}
     heard = [attempt.instruction, said, goal.closing, goal.consent, *(goal.facts[name] for name in wanted)]

@@ -22,6 +22,7 @@ from environments.users import asking, faithful, scripted, telling
 
 END: Final = "[END]"
 """The model's mark that nothing more will come."""
+_AGAIN: Final = "\nThis reply of yours was not sound, for it {wrong}: {reply}\nWrite another.\n"
 _PERSONAS: Final = {
     "plain": "plainly and politely.",
     "impatient": "you are short of time. When asked for the same thing twice, or more than $patience times in all, "
@@ -34,20 +35,21 @@ _PERSONAS: Final = {
 class LlmUser:
     """Speaks for the user through a model; an `environments.user.User`."""
 
-    def __init__(self, ask: OneByOne) -> None:
+    def __init__(self, ask: OneByOne, *, tries: int = 2) -> None:
         """Set it up.
 
         Args:
             ask: the endpoint, already opened.
+            tries: how many replies may be asked for, each with what was wrong with the one before.
         """
-        self.ask = ask
+        self.ask, self.tries = ask, tries
 
     @cached_property
     def version(self) -> str:
         """Hash of model, sampling, prompt and the code that reads and judges its replies."""
         endpoint = self.ask.client.endpoint
         code = [inspect.getsource(module) for module in (asking, faithful, scripted, telling)]
-        told = [endpoint.model, endpoint.sampling, _template().template, _PERSONAS, code]
+        told = [endpoint.model, endpoint.sampling, self.tries, _template().template, _PERSONAS, _AGAIN, code]
         return "llm-" + hashlib.blake2b(json.dumps(told, sort_keys=True).encode(), digest_size=8).hexdigest()
 
     def reply(self, attempt: Attempt, said: str) -> Reply:
@@ -63,14 +65,21 @@ class LlmUser:
             raise ValueError(
                 f"task {attempt.task.task_id} has no user to speak for: its instruction is all that is said"
             )
+        prompt, wrong = prompt_of(attempt, goal, said), None
+        for _ in range(self.tries):
+            text = self._answer(prompt)
+            words, ended = text.replace(END, "").strip(), END in text
+            wrong = faithful.mistake(attempt, said, words, ended=ended)
+            if wrong is None:
+                return Reply(words or goal.closing, ended or len(attempt.exchanges) >= goal.max_replies)
+            prompt += _AGAIN.format(reply=json.dumps(text, ensure_ascii=False), wrong=wrong)
+        raise UserFailure(wrong or "was never asked (tries=0)")
+
+    def _answer(self, prompt: str) -> str:
         try:
-            text = self.ask(prompt_of(attempt, goal, said))
+            return self.ask(prompt)
         except (NoResult, RequestRefused) as error:
             raise UserFailure(f"no answer: {error}") from error
-        words, ended = text.replace(END, "").strip(), END in text
-        if wrong := faithful.mistake(attempt, said, words, ended=ended):
-            raise UserFailure(wrong)
-        return Reply(words or goal.closing, ended or len(attempt.exchanges) >= goal.max_replies)
 
 
 def prompt_of(attempt: Attempt, goal: UserGoal, said: str) -> str:

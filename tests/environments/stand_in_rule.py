@@ -32,6 +32,8 @@ def _played(prompt: str, misbehaves: str) -> str:
         "How can I help you today?", "calls": '<tool_call>{"name": "refund", "arguments": {}}</tool_call>',
         "silent": "", "endless": "and so on " * 400, "leaves": "Thank you, that is all.\n[END]",
     }  # fmt: skip
+    if misbehaves == "learns":
+        misbehaves = "" if "was not sound" in prompt else "blurts"
     if misbehaves:
         return odd[misbehaves]
     return "Thank you, that is all.\n[END]" if "settled" in said else " ".join(told) or "I do not know that."

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from environments.episode import Attempt, Exchange
-from environments.task import UserGoal
+from environments.task import Goal, UserGoal
 from environments.users.faithful import LONGEST, mistake
 from environments.users.telling import holds, pieces
 from tests.environments.faults.builders import shop_task
@@ -31,9 +31,8 @@ REQUEST, BITTE = "I want my money back for a lamp that came broken.", "我想改
 def attempt(
     goal: UserGoal, request: str, *before: tuple[str, str], landed: bool = False, writes: bool = True
 ) -> Attempt:
-    task = (shop_task() if writes else task_of("weather")).model_copy(
-        update={"user": goal, "instruction": request, "wordings": ()}
-    )
+    update = {"user": goal, "instruction": request, "wordings": ()}
+    task = shop_task().model_copy(update=update if writes else {**update, "goal": Goal()})
     return Attempt(task, 0, 0, exchanges=[Exchange(0, *turn) for turn in before], landed=landed)
 
 
@@ -61,6 +60,8 @@ SOUND = [
     ("How may I call you?", "Ann Lee."),
     ("Good morning! Who is speaking?", "Hello. My name is Ann Lee."),
     ("The policy says 30 days. Is that all right?", "Yes, 30 days is fine."),
+    ("What is the order number?", "I will look for it. Thank you for your patience!"),
+    ("What is the order number?", "I don't have it with me. Is there anything else I can provide?"),
     ("请问您的姓名？", "我叫张三。"),
     ("请问怎么称呼您？", "我是张三，您好。"),
     ("请提供订单号。", "2291"),

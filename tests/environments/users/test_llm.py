@@ -74,6 +74,15 @@ def test_a_model_that_misbehaves_gives_no_result_with_the_user_as_its_cause(
     assert episode.row()["reward"] is None
 
 
+def test_a_model_that_is_told_what_was_wrong_may_try_again(tmp_path: Path) -> None:
+    with served(tmp_path, rule="user:learns") as server, user_of(server, tmp_path) as user:
+        [episode] = played([TASK], Script("Which order?"), user=user)
+        asked = [line["asked"][0]["content"] for line in server.lines]
+    assert episode.exchanges[0].reply == "It is order A."
+    assert asked[1].startswith(asked[0])
+    assert "This reply of yours was not sound, for it told unasked: 'reason'" in asked[1]
+
+
 def test_an_answer_cut_at_its_bound_or_no_answer_at_all_is_the_users_failure(tmp_path: Path) -> None:
     (tmp_path / "cut").mkdir()
     (tmp_path / "busy").mkdir()
