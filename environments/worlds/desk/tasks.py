@@ -172,7 +172,7 @@ def _user(case: Case, persona: Persona) -> UserGoal:
         "email": f"It is {row['email']}." if english else f"邮箱是 {row['email']}。",
         "postcode": f"The postcode is {postcode}." if english else f"邮编是 {postcode}。",
     }
-    words = {
+    words: dict[str, tuple[str, ...]] = {
         "email": ("mail address", "e-mail", "邮箱", "邮件"), "postcode": ("zip", "post code", "postal code", "邮编"),
         "name": ("who are you", "姓名", "名字", "怎么称呼"),
     }  # fmt: skip
