@@ -97,9 +97,11 @@ class Goal(BaseModel):
     """Where the right end is a refusal or a question back: its typed reason."""
     evidence_error: str | None = None
     """The error code that the agent must have met before it may refuse (the investigation that justifies it)."""
+    evidence_about: str | None = None
+    """A value that the error must carry: whom or what it was met about."""
 
 
-_LATER_IN_GOAL = {"changes", "may_change", "order"}
+_LATER_IN_GOAL = {"changes", "evidence_about", "may_change", "order"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 

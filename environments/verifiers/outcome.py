@@ -172,6 +172,8 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
 
 def _met(attempt: Attempt, error: str, named: set[str]) -> bool:
     """Whether a tool answered with `error`, about one of those `named` where it says about what."""
-    met = [s.observation for s in attempt.steps if isinstance(s.observation, dict)]
-    about = [o.get("place", o.get("id")) for o in met if o.get("error") == error]
+    observed = [s.observation for s in attempt.steps if isinstance(s.observation, dict)]
+    whom = attempt.task.goal.evidence_about
+    met = [o for o in observed if o.get("error") == error and (whom is None or whom in o.values())]
+    about = [o.get("place", o.get("id")) for o in met]
     return any(subject is None or str(subject).casefold() in named for subject in about)

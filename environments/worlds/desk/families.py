@@ -23,7 +23,7 @@ def _order_status(s: Session) -> Plan:
     order = found_order(s)
     if order is None:
         missing = s.case.wish["order"]
-        return s.refuse("not_found", s.say("no_order", order=missing), code(missing), met="not_found")
+        return s.refuse("not_found", s.say("no_order", order=missing), code(missing), met="not_found", about=missing)
     parcel = s.call("erp_get_shipments", order_id=order["id"])["rows"][-1]
     others = [name(c) for c in company()["carriers"] if c != parcel["carrier"]]
     wrong = [name(state) for state in STATES if state != order["status"]]
@@ -207,7 +207,7 @@ def _goodwill(s: Session) -> Plan:
     s.call("crm_request_right", right="goodwill")
     if s.error != "right_denied":
         raise Unclear("goodwill was granted")
-    return s.refuse("not_permitted", s.say("no_goodwill", order=order["id"]), met="right_denied")
+    return s.refuse("not_permitted", s.say("no_goodwill", order=order["id"]), met="right_denied", about="goodwill")
 
 
 def _there(order: Row | None) -> Row:

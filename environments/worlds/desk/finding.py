@@ -54,5 +54,5 @@ def proven(s: Session) -> Plan | None:
     email, postcode = wish.get("email", row["email"]), wish.get("postcode", row["postcode"])
     s.call("crm_verify_identity", customer_id=s.customer_id, email=email, postcode=postcode)
     if s.error == "identity_mismatch":
-        return s.refuse("identity_not_verified", s.say("no_match"), met="identity_mismatch")
+        return s.refuse("identity_not_verified", s.say("no_match"), met="identity_mismatch", about=s.customer_id)
     return None

@@ -65,6 +65,7 @@ class Plan:
     seen: tuple[str, ...] = ()
     reason: str | None = None
     evidence_error: str | None = None
+    evidence_about: str | None = None
 
 
 class Unclear(Exception):
@@ -191,7 +192,9 @@ class Session:
         )
         return Plan(tuple(self.calls), answer, required, *parts)
 
-    def refuse(self, reason: str, answer: str, *required: Fact, met: str | None = None) -> Plan:
+    def refuse(
+        self, reason: str, answer: str, *required: Fact, met: str | None = None, about: str | None = None
+    ) -> Plan:
         """The finished plan of a refusal: it ends with its code, and a ticket is declined.
 
         Args:
@@ -199,10 +202,11 @@ class Session:
             answer: what is said before the code.
             required: facts that it must state.
             met: error that a tool must have answered before.
+            about: whom or what that error must name.
         """
         if self.case.ticket:
             self._close(self.case.ticket, answer, required, reason)
-        parts = ((), tuple(self.changes), tuple(self.order), tuple(dict.fromkeys(self.seen)), reason, met)
+        parts = ((), tuple(self.changes), tuple(self.order), tuple(dict.fromkeys(self.seen)), reason, met, about)
         return Plan(tuple(self.calls), f"{answer} Reason: {reason}", required, *parts)
 
     def _close(self, ticket: str, answer: str, required: Sequence[Fact], reason: str | None) -> None:

@@ -117,6 +117,7 @@ def _finished(base: Task, plan: Plan) -> Task:
     goal = Goal(
         required=plan.required, forbidden=plan.forbidden, changes=plan.changes, may_change=("verification",),
         order=plan.order, seen=plan.seen, reason=plan.reason, evidence_error=plan.evidence_error,
+        evidence_about=plan.evidence_about,
     )  # fmt: skip
     slow = sum(f.size - 1 for f in base.faults if f.kind is FaultKind.SLOW_CALL)
     solved: dict[str, Any] = {"goal": goal, "gold_calls": plan.calls, "gold_answer": plan.answer}

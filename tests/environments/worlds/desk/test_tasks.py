@@ -188,6 +188,14 @@ def test_a_refusal_that_makes_something_up_earns_nothing() -> None:
     assert verdict(refused, refused.gold_answer).reward == 0.0
 
 
+def test_a_mismatch_of_somebody_else_justifies_no_refusal() -> None:
+    refused = next(t for t in REFUSED if t.goal.reason == "identity_not_verified")
+    i = next(i for i, c in enumerate(refused.gold_calls) if c.name == "crm_verify_identity")
+    other = changed(refused.gold_calls[i], customer_id=population()["customer"][-1]["id"])
+    found = verdict(refused, *refused.gold_calls[:i], other, refused.gold_answer)
+    assert (found.reward, found.cause) == (0.0, "not_investigated")
+
+
 def test_a_task_is_not_solved_before_it_begins() -> None:
     for task in [*GRID, *REFUSED]:
         assert list(world(task).changes()) == []
