@@ -220,3 +220,17 @@ def test_the_clock_counts_every_call_and_starts_anew() -> None:
     assert desk.clock == 2
     desk.reset()
     assert desk.clock == 0
+
+
+def test_64_sessions_at_once_see_nothing_of_each_other() -> None:
+    orders = [row["id"] for row in population()["purchase"]][:64]
+    sessions = [DeskWorld() for _ in orders]
+    start = sessions[0].state_hash()
+    for step in range(3):  # interleaved: every session takes one step before any takes the next
+        for desk, order in zip(sessions, orders, strict=True):
+            refund(desk, order, 5 + step, idempotency_key=f"{order}-{step}")
+    for desk, order in zip(sessions, orders, strict=True):
+        booked = [(c.after or {})["order_id"] for c in desk.changes()]
+        assert booked == [order] * 3
+        desk.reset()
+    assert {desk.state_hash() for desk in sessions} == {start}
