@@ -6,8 +6,10 @@ world; `KNOWN` gives it words to begin with. A new world joins by being in the c
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,19 +20,46 @@ from environments.task import Goal, Task
 from environments.tool import Effect
 from environments.world import World, WorldPool
 from environments.worlds.catalogue import shipped_worlds, world_maker
+from tests.environments.tau2_folders import small_tau2
 
-WORLDS = pytest.mark.parametrize("name", shipped_worlds())
+OF_A_FOLDER = ("airline", "retail")
+WORLDS = pytest.mark.parametrize("name", [*shipped_worlds(), *OF_A_FOLDER])
 SEEDS = st.integers(0, 10_000)
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "atlas": ("Paris", "Lyon", "巴黎", "2026-06-12", "tomorrow", "museum", "UA16"),
     "desk": ("CU1001", "CU1002", "SO4001", "SO4002", "KT1104", "CT1001", "TK2001", "ML1001", "refund", "goodwill"),
+    "airline": (
+        "ada_byron_1001",
+        "AAA111",
+        "HAT901",
+        "HAT902",
+        "BOS",
+        "JFK",
+        "SEA",
+        "2024-05-20",
+        "economy",
+        "gift_card_7",
+    ),
+    "retail": ("ada_byron_1001", "#W1", "#W2", "#W4", "10", "101", "102", "201", "gift_card_7", "no longer needed"),
 }
 """Words that mean something in a world."""
 
 
 @cache
+def folder() -> tempfile.TemporaryDirectory[str]:
+    """Of a small tau2, gone when the tests are over."""
+    made = tempfile.TemporaryDirectory()
+    small_tau2(Path(made.name))
+    return made
+
+
+def maker(name: str) -> Callable[[], World]:
+    return world_maker(name, folder=Path(folder().name) if name in OF_A_FOLDER else None)
+
+
+@cache
 def pool(name: str) -> WorldPool:
-    return WorldPool(world_maker(name))
+    return WorldPool(maker(name))
 
 
 def session(name: str) -> World:
@@ -93,7 +122,7 @@ def walk(world: World, seed: int, steps: int = 10) -> Iterator[tuple[str, dict[s
 
 @WORLDS
 def test_two_sessions_of_a_world_are_alike(name: str) -> None:
-    one, other = world_maker(name)(), world_maker(name)()
+    one, other = maker(name)(), maker(name)()
     assert one.name == name
     assert (one.version, one.state_hash(), one.policy) == (other.version, other.state_hash(), other.policy)
     assert list(one.tools()) == list(other.tools())
