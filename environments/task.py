@@ -59,6 +59,8 @@ class Change(BaseModel):
     """Primary key; None for a new row whose key the world makes up."""
     columns: dict[str, Any] | None
     """Values that the row must hold at the end (others may be anything); None where it must be gone."""
+    states: dict[str, tuple[Fact, ...]] = {}
+    """Facts that a text of the row must state, by column; whatever else the text claims needs evidence."""
 
 
 class Order(BaseModel):
@@ -86,6 +88,8 @@ class Goal(BaseModel):
     """Everything that must have been written; an empty tuple forbids any write."""
     changes: tuple[Change, ...] | None = None
     """Every row that must have changed and how, and no other may; None where `bookings` says it."""
+    may_change: tuple[str, ...] = ()
+    """Tables whose rows may change beside `changes`: a check that is allowed, and never asked for by itself."""
     order: tuple[Order, ...] = ()
     seen: tuple[str, ...] = ()
     """Digests of what the tools must have shown before an answer counts: a comparison with one side is a guess."""
@@ -93,9 +97,11 @@ class Goal(BaseModel):
     """Where the right end is a refusal or a question back: its typed reason."""
     evidence_error: str | None = None
     """The error code that the agent must have met before it may refuse (the investigation that justifies it)."""
+    evidence_about: str | None = None
+    """A value that the error must carry: whom or what it was met about."""
 
 
-_LATER_IN_GOAL = {"changes", "order"}
+_LATER_IN_GOAL = {"changes", "evidence_about", "may_change", "order"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 

@@ -8,12 +8,18 @@ from pathlib import Path
 from environments.world import World
 from environments.worlds.airline.world import AirlineWorld
 from environments.worlds.atlas.world import AtlasWorld
+from environments.worlds.desk.world import DeskWorld
 from environments.worlds.retail.world import RetailWorld
 from environments.worlds.tau2_folder import HOW, domain_folder
 
 ENTRY_POINTS = "loopwright.worlds"
-_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld}
+_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "desk": DeskWorld}
 _OF_A_TAU2_FOLDER: dict[str, Callable[[Path], World]] = {"airline": AirlineWorld, "retail": RetailWorld}
+
+
+def shipped_worlds() -> tuple[str, ...]:
+    """Names of the worlds that ship with Loopwright and need no folder."""
+    return tuple(_SHIPPED)
 
 
 def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]:
