@@ -5,9 +5,10 @@ from importlib.metadata import entry_points
 
 from environments.world import World
 from environments.worlds.atlas.world import AtlasWorld
+from environments.worlds.workspace.world import WorkspaceWorld
 
 ENTRY_POINTS = "loopwright.worlds"
-_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld}
+_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "workspace": WorkspaceWorld}
 
 
 def world_maker(name: str) -> Callable[[], World]:
