@@ -1,4 +1,4 @@
-"""The contract of a sandbox: a place where an agent's programs run within limits, and which comes back to a known state.
+"""The contract of a sandbox: where an agent's programs run within limits, and which comes back to a known state.
 
 Two things may go wrong, and they are told apart by which side of the wall broke. `SandboxError` is ours (no engine, a
 container that somebody removed): the attempt has no result. `SandboxRuined` is what ran inside (it used up the memory,
@@ -86,6 +86,7 @@ class Sandbox(Protocol):
         """Back to the start: no process, no file but `files`; a sandbox that cannot be brought back is replaced.
 
         Raises:
+            SandboxRefusal: the files do not fit.
             SandboxError: the engine failed.
         """
         ...

@@ -67,8 +67,12 @@ def _forger(attempt: Attempt) -> list[Call]:
     ]
 
 
-_SPIN = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
-_MESSY = r"""
+_SPIN: Final = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
+_SHARED: Final = (
+    "import ctypes as t; c = t.CDLL(None); c.shmat.restype = t.c_void_p; "
+    "a = c.shmat(c.shmget(0, 4 << 20, 0o1777), None, 0); t.memset(a, 1, 4 << 20); c.shmdt(t.c_void_p(a))"
+)
+_MESSY: Final = r"""
 import os
 for root in ("/work", "/tmp"):
     os.chdir(root)
@@ -85,14 +89,14 @@ except OSError:
     pass
 os.chmod("/work", 0o500)
 """
-_LEAVER = r"""
+_LEAVER: Final = r"""
 import ctypes, mmap, os, subprocess
 c = ctypes.CDLL(None)
 c.shmget(4711, 4 << 20, 0o1777)
 c.semget(4712, 1, 0o1777)
 open("/dev/shm/left", "wb").write(b"x" * 100000)
 fd = c.mq_open(b"/left", os.O_CREAT | os.O_RDWR, 0o600, None)
-subprocess.Popen("nohup setsid sh -c 'while true; do touch /work/ghost /tmp/ghost; sleep 0.05; done' &", shell=True)
+subprocess.Popen("setsid sh -c 'while true; do touch /work/ghost /tmp/ghost; sleep 0.05; done' &", shell=True)
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
@@ -109,7 +113,7 @@ _PATCHES: Final = {
     "tests/__init__.py": "import sys\nsys.exit(0)\n",
     "reward.json": '{"reward": 1.0}',
 }
-_STARVER = _python(
+_STARVER: Final = _python(
     "import os, resource\nfor i in range(40):\n    try:\n        if os.fork() == 0:\n            while True: pass\n"
     "    except OSError: break\n"
     "os.setpriority(os.PRIO_PROCESS, 1, 19)\nos.sched_setscheduler(1, os.SCHED_IDLE, os.sched_param(0))\n"
@@ -124,13 +128,12 @@ ATTACKS: Final[Mapping[str, Callable[[Attempt], list[Call]]]] = {
         "for d in /work /tmp /dev/shm; do dd if=/dev/zero of=$d/x bs=1M; done; df", "truncate -s 10M sparse; echo $?"
     ),
     "eat_memory": lambda _: _run(_python("rows = []\nwhile True:\n    rows.append(bytearray(1 << 20))"), "echo alive"),
-    "eat_shared_memory": lambda _: _run(
-        _python(
-            "import ctypes\nc = ctypes.CDLL(None); c.shmat.restype = ctypes.c_void_p\nfor i in range(10**4):\n"
-            "    at = c.shmat(c.shmget(0, 4 << 20, 0o1777), None, 0)\n    ctypes.memset(at, 1, 4 << 20)\n"
-            "    c.shmdt(ctypes.c_void_p(at))"
-        ),
-        "echo alive",
+    "eat_shared_memory": lambda _: _run(_python(f"for i in range(10**4):\n    {_SHARED}"), "echo alive"),
+    "starve_of_memory": lambda _: _run(
+        f"{_python(_SHARED)}; while true; do python3 /tmp/a.py || sleep 0.1; done", "ls", "echo alive"
+    ),
+    "many_links": lambda _: _run(
+        _python("import os\nopen('f', 'w').close()\nfor i in range(30000):\n    os.link('f', f'g{i}')")
     ),
     "hang": lambda _: _run("sleep 1000", "cat < /dev/zero > /dev/null", "mkfifo p; cat p"),
     "hang_the_tests": _module("import time\n\ndef FUNCTION(records):\n    time.sleep(1000)\n"),
@@ -167,7 +170,9 @@ ATTACKS: Final[Mapping[str, Callable[[Attempt], list[Call]]]] = {
     ),
     "kill_worker": lambda _: _run(
         "for s in 9 15 2 19 1 3; do kill -$s 1; done; kill -9 -1; echo",
-        _python("import resource as r\nfor n in range(16):\n    try: r.prlimit(1, n, (0, 0))\n    except Exception: pass"),
+        _python(
+            "import resource as r\nfor n in range(16):\n    try: r.prlimit(1, n, (0, 0))\n    except Exception: pass"
+        ),
         "echo alive",
     ),
     "forge_answers": _forger,

@@ -1,7 +1,8 @@
 """Who broke a sandbox: what ran inside it, or we.
 
-Process 1 of a container cannot be killed from inside but by using up its memory. So one that was killed otherwise was
-killed from outside (an operator, an engine that stopped, a host without memory), and that is ours. A worker that only
+Process 1 of a container cannot be killed from inside but by using up its memory (`confine` closes the other way). So
+one that was killed otherwise was killed from outside (an operator, an engine that stopped, a host without memory), and
+that is ours. A worker that only
 is silent is judged by what its container used: at its limits of processes, memory or CPU it was starved by what ran
 beside it; far from them, the machine is too slow, and that is ours again.
 """
@@ -41,11 +42,11 @@ def blamed(
                 return SandboxError("the container was removed from outside")
             if isinstance(broken, Closed):
                 state = _ended(engine, container, state)
-                return _of_end(state, errors)
+                return of_end(state, errors)
             used = engine.client.api.stats(container, stream=False, one_shot=True)
     except SandboxError as error:
         return error
-    return _of_silence(used, limits, state)
+    return of_silence(used, limits, state)
 
 
 def _ended(engine: Engine, container: str, state: dict[str, Any]) -> dict[str, Any]:
@@ -56,8 +57,8 @@ def _ended(engine: Engine, container: str, state: dict[str, Any]) -> dict[str, A
     return state
 
 
-def _of_end(state: dict[str, Any], errors: bytes) -> SandboxRuined | SandboxError:
-    """Who ended it."""
+def of_end(state: dict[str, Any], errors: bytes) -> SandboxRuined | SandboxError:
+    """Who ended it, by the state of the container and the last that its worker said."""
     said = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
     code = state["ExitCode"]
     if state["OOMKilled"]:
@@ -67,8 +68,8 @@ def _of_end(state: dict[str, Any], errors: bytes) -> SandboxRuined | SandboxErro
     return SandboxRuined(f"the worker ended with exit code {code}: {said}")
 
 
-def _of_silence(used: dict[str, Any], limits: Limits, state: dict[str, Any]) -> SandboxRuined | SandboxError:
-    """Whether it was starved from inside."""
+def of_silence(used: dict[str, Any], limits: Limits, state: dict[str, Any]) -> SandboxRuined | SandboxError:
+    """Whether it was starved from inside, by the engine's statistics of it."""
     processes = used.get("pids_stats", {}).get("current", 0) / limits.processes
     memory = used.get("memory_stats", {}).get("usage", 0) / (limits.memory_mb << 20)
     throttled = used.get("cpu_stats", {}).get("throttling_data", {})

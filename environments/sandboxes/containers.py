@@ -11,11 +11,11 @@ import socket
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 from environments.sandbox import Collected, Limits, Ran, SandboxError, SandboxRefusal, SandboxRuined
-from environments.sandboxes import worker
+from environments.sandboxes import confine, files, worker
 from environments.sandboxes.blame import blamed
 from environments.sandboxes.channel import Channel, Closed, Forged, Silent
 from environments.sandboxes.engine import LABEL, OWNER, Engine, engine_errors, owner
@@ -25,17 +25,35 @@ NOBODY: Final = 65534
 _SMALL_S: Final = 10.0
 """Time for anything but a command."""
 _MOST_LISTED: Final = 500
+_SPARE_FILES: Final = 16
+_BLOCK_KB: Final = 4
 
 
-def _worker_source() -> str:
-    return inspect.getsource(worker)
+_INSIDE: Final = (confine, files, worker)
+"""What runs in the container, each after what it imports."""
+_BOOT: Final = """
+import sys, types
+package = sys.modules["environments"] = sys.modules["environments.sandboxes"] = types.ModuleType("environments")
+for name, source in zip(sys.argv[1:-3:2], sys.argv[2:-3:2]):
+    module = sys.modules["environments.sandboxes." + name] = types.ModuleType(name)
+    exec(source, module.__dict__)
+    setattr(package, name, module)
+exec(sys.argv[-2], {"__name__": "__main__"})
+"""
+"""Starts the worker from its source texts: the root of the container is read-only, and no image holds it."""
+
+
+@cache
+def _program() -> tuple[str, ...]:
+    parts = [(module.__name__.rpartition(".")[2], inspect.getsource(module)) for module in _INSIDE]
+    return (_BOOT, *(text for part in parts for text in part))
 
 
 @dataclass(frozen=True)
 class DockerSandboxes:
     """Where containers come from; an `environments.sandbox.Sandboxes`."""
 
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     image: str = ""
     """Empty: one made of what this machine has."""
     host: str = ""
@@ -45,12 +63,18 @@ class DockerSandboxes:
     engine: Engine = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        limits = self.limits
+        if limits.collected_kb + _BLOCK_KB * limits.files > limits.work_mb << 10:
+            raise ValueError(
+                f"what is collected must fit into another work folder: collected_kb={limits.collected_kb} and "
+                f"{_BLOCK_KB} KB for each of files={limits.files} are more than work_mb={limits.work_mb}; raise work_mb"
+            )
         object.__setattr__(self, "engine", Engine(self.host))
 
     @cached_property
     def version(self) -> str:
         """Hash of image, limits, runtime and worker."""
-        parts = (self.image or local_image(), self.limits, self.runtime, _worker_source())
+        parts = (self.image or local_image(), self.limits, self.runtime, _program())
         return "sandbox-" + hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
     def open(self) -> "DockerSandbox":
@@ -90,7 +114,7 @@ def container_settings(client: Any, limits: Limits, image: str, runtime: str) ->
     return {
         "image": image, "host_config": host, "user": f"{NOBODY}:{NOBODY}", "working_dir": "/work", "environment": {},
         "entrypoint": ["python3"], "stdin_open": True, "tty": False, "labels": {LABEL: "1", OWNER: owner()},
-        "command": ["-I", "-S", "-B", "-c", _worker_source(), str(limits.idle_s)], "network_disabled": True,
+        "command": ["-I", "-S", "-B", "-c", *_program(), str(limits.idle_s)], "network_disabled": True,
     }  # fmt: skip
 
 
@@ -106,7 +130,9 @@ class _Container:
             attached = api.attach_socket(self.id, params=streams)
             self.channel = Channel(_raw(attached), most_bytes=most_bytes)
             self._removed.detach()
-            self._removed = weakref.finalize(self, _end, engine, self.id, [*_response(attached), attached, self.channel])
+            self._removed = weakref.finalize(
+                self, _end, engine, self.id, [*_response(attached), attached, self.channel]
+            )
             api.start(self.id)
 
     def close(self) -> None:
@@ -150,17 +176,19 @@ class DockerSandbox:
         given = {path: base64.b64encode(content).decode() for path, content in files.items()}
         if self._container is not None:
             try:
-                if not self._ask("restore", files=given)["left"]:
+                if not self._ask("restore", given=given)["left"]:
                     return
             except (SandboxRuined, SandboxRefusal):
                 pass
             self.close()
         try:
-            left = self._ask("restore", files=given)["left"]
+            left = self._ask("restore", given={})["left"]
         except (SandboxRuined, SandboxRefusal) as failure:  # nothing of an agent's has run in it yet
             raise SandboxError(f"a container that was just started does not work: {failure}") from failure
         if left:
             raise SandboxError(f"a container that was just started is not clean: {left}")
+        if given:
+            self._ask("restore", given=given)
 
     def run(
         self,
@@ -200,7 +228,10 @@ class DockerSandbox:
         """Everything in the work folder."""
         limits = self._limits
         try:
-            found = self._ask("collect", most_each=limits.file_kb << 10, most_all=limits.collected_kb << 10)
+            found = self._ask(
+                "collect", most_each=limits.file_kb << 10, most_all=limits.collected_kb << 10,
+                most_entries=limits.files - _SPARE_FILES,
+            )  # fmt: skip
         except SandboxRefusal as refusal:
             raise SandboxRuined(f"the work folder cannot be collected: {refusal.code}") from refusal
         files = {path: base64.b64decode(content) for path, content in sorted(found["files"].items())}

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 LABEL: Final = "loopwright.sandbox"
 OWNER: Final = "loopwright.owner"
 _CALL_S: Final = 60
-_HELP: Final = 'start one, or say where it listens (host of the sandboxes, or DOCKER_HOST); pip install "loopwright[docker]"'
+_HELP: Final = (
+    'start one, or say where it listens (host of the sandboxes, or DOCKER_HOST); pip install "loopwright[docker]"'
+)
 
 
 @contextmanager
@@ -73,7 +75,9 @@ class Engine:
         where = self.host or "its usual place"
         try:
             with engine_errors("answer"):
-                client = docker.DockerClient(self.host, timeout=_CALL_S) if self.host else docker.from_env(timeout=_CALL_S)
+                client = (
+                    docker.DockerClient(self.host, timeout=_CALL_S) if self.host else docker.from_env(timeout=_CALL_S)
+                )
                 client.ping()
         except SandboxError as error:
             raise SandboxError(f"no Docker engine at {where}: {_HELP} ({error})") from error

@@ -79,7 +79,9 @@ def write_archive(archive: Path) -> None:
     """
     busybox = shutil.which("busybox")
     if busybox is None:
-        raise SandboxError("no busybox to make the sandbox's image of: apt-get install busybox-static, or name an image")
+        raise SandboxError(
+            "no busybox to make the sandbox's image of: apt-get install busybox-static, or name an image"
+        )
     with tarfile.open(archive, "w") as tar:
         for folder in _FOLDERS:
             _add_folder(tar, folder, 0o755)

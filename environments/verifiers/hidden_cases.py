@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from environments.episode import Attempt, Scored
-from environments.sandbox import Sandbox, Sandboxes, SandboxError, SandboxRefusal, SandboxRuined
+from environments.sandbox import Sandbox, SandboxError, Sandboxes, SandboxRefusal, SandboxRuined
 from environments.task import Case
 from environments.verifier import VerifierError
 from environments.verifiers import case_runner
@@ -92,8 +92,8 @@ class HiddenCases:
             return _failed_calls(cases, sandbox) or _failed_programs(cases, sandbox)
         except SandboxRuined as ruin:
             return "ruined_the_tests", str(ruin)
-        except SandboxRefusal as refusal:  # files that fitted where the agent worked fit here
-            raise VerifierError(f"the files cannot be laid out: {refusal.code}") from refusal
+        except SandboxRefusal as refusal:
+            return "files_do_not_fit", refusal.code
         finally:
             if self._fresh:
                 sandbox.close()

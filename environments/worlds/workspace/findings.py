@@ -18,8 +18,8 @@ def findings(rng: random.Random) -> Task:
     answer = result_of(source, "answer", files)
     said = (
         "The folder books holds a ledger per team and month as CSV (date,kind,euros). Files whose name begins with "
-        "draft do not count, nor do lines that begin with #. A line that stands in a file a second time, word for word, "
-        f"is a double and counts once. Leave answer.json with three fields: `total`, the sum of euros for {kind} over "
+        "draft do not count, nor do lines that begin with #. A line that stands in a file a second time, word for word,"
+        f" is a double and counts once. Leave answer.json with three fields: `total`, the sum of euros for {kind} over "
         f"all teams; `above`, how many lines of any kind are above {bound} euros; `team`, the team with the {rank} sum "
         "over all kinds (of equals the first in alphabetical order)."
     )
@@ -45,7 +45,8 @@ def _tree(rng: random.Random) -> dict[str, str]:
 def _ledger(rng: random.Random, month: int) -> str:
     lines: list[str] = []
     for _ in range(rng.randint(3, 9)):
-        line = f"2026-{month:02d}-{rng.randint(1, 28):02d},{rng.choice(_KINDS)},{rng.choice((5, 50, 51, 100, 101, 200, 350))}"
+        day, euros = rng.randint(1, 28), rng.choice((5, 50, 51, 100, 101, 200, 350))
+        line = f"2026-{month:02d}-{day:02d},{rng.choice(_KINDS)},{euros}"
         lines += [line] * (2 if rng.random() < 0.12 else 1)
         if rng.random() < 0.1:
             lines.append("#" + line)

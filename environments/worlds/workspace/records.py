@@ -14,8 +14,8 @@ ITEMS: Final = ("bolt", "cable", "drill", "filter", "gasket", "hinge", "lamp", "
 NAMES: Final = ("summary", "digest", "overview", "extract", "rollup", "breakdown", "tally", "survey")
 KEYS: Final = ("item", "region", "day", "paid")
 FIELDS: Final = (
-    "`item` and `region` (strings), `day` (an ISO date as a string), `amount` (cents, an integer, negative for a credit)"
-    ", `quantity` (an integer) and `paid` (true or false)"
+    "`item` and `region` (strings), `day` (an ISO date as a string), `amount` (cents, an integer, negative for a "
+    "credit), `quantity` (an integer) and `paid` (true or false)"
 )
 
 
@@ -103,15 +103,19 @@ def _best(rng: random.Random) -> tuple[str, str]:
     (name, value), count, low = _measure(rng), rng.randint(2, 4), rng.random() < 0.5
     order = value if low else f"-({value})"
     which = "lowest" if low else "highest"
-    words = f"the {count} with the {which} {name} as a list of records; of equals, the one with the earlier day and then \
+    words = (
+        f"the {count} with the {which} {name} as a list of records; of equals, the one with the earlier day and then \
 the one that comes first in the input goes first."
+    )
     return words, f'    return sorted(kept, key=lambda r: ({order}, r["day"]))[:{count}]\n'
 
 
 def _running(rng: random.Random) -> tuple[str, str]:
     (name, value), floor = _measure(rng), rng.choice((0, -100))
-    words = f"the running sums of {name} in the order of the input, where a sum that falls below {floor} is set to {floor}\
+    words = (
+        f"the running sums of {name} in the order of the input, where a sum that falls below {floor} is set to {floor}\
  and goes on from there."
+    )
     body = (
         "    sums, total = [], 0\n    for r in kept:\n"
         f"        total = max({floor}, total + {value})\n        sums.append(total)\n    return sums\n"
@@ -121,8 +125,10 @@ def _running(rng: random.Random) -> tuple[str, str]:
 
 def _gaps(rng: random.Random) -> tuple[str, str]:
     key, size = rng.choice(KEYS[:2]), rng.randint(2, 3)
-    words = f"the values of {key} that occur at least {size} times, each with the number of times as a pair, most frequent\
+    words = (
+        f"the values of {key} that occur at least {size} times, each with the number of times as a pair, most frequent\
  first and equals in alphabetical order."
+    )
     body = (
         f'    counts = {{}}\n    for r in kept:\n        counts[r["{key}"]] = counts.get(r["{key}"], 0) + 1\n'
         f"    often = [[k, n] for k, n in counts.items() if n >= {size}]\n"
@@ -134,8 +140,10 @@ def _gaps(rng: random.Random) -> tuple[str, str]:
 def _middle(rng: random.Random) -> tuple[str, str]:
     (name, value), upper = _measure(rng), rng.random() < 0.5
     side = "upper" if upper else "lower"
-    words = f"the median of {name}, the {side} of the two middle values where their number is even, and None where there is\
+    words = (
+        f"the median of {name}, the {side} of the two middle values where their number is even, and None where there is\
  no record."
+    )
     index = "len(values) // 2" if upper else "(len(values) - 1) // 2"
     body = (
         f"    values = sorted({value} for r in kept)\n    if not values:\n        return None\n"
@@ -147,8 +155,10 @@ def _middle(rng: random.Random) -> tuple[str, str]:
 def _firsts(rng: random.Random) -> tuple[str, str]:
     key, last = rng.choice(KEYS[:2]), rng.random() < 0.5
     which, keep = ("last", "") if last else ("first", f'        if r["{key}"] in seen:\n            continue\n')
-    words = f"for each {key} the amount of its {which} record by day, as a dict; of records on one day, the one that comes \
+    words = (
+        f"for each {key} the amount of its {which} record by day, as a dict; of records on one day, the one that comes \
 {which} in the input counts."
+    )
     body = (
         '    seen = {}\n    for r in sorted(kept, key=lambda r: r["day"]):\n'
         f'{keep}        seen[r["{key}"]] = r["amount"]\n    return seen\n'

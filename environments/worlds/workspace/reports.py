@@ -1,4 +1,4 @@
-"""Report tasks: a program that reads a log in a format known from a sample, skips what is broken, and prints figures."""
+"""Report tasks: a program that reads a log in a format known from a sample, skips what is broken, prints figures."""
 
 import random
 from dataclasses import dataclass
@@ -37,11 +37,11 @@ def report(rng: random.Random) -> Task:
     cases = tuple(Case(target="report.py", stdin=log, expected=_printed(source, log)) for log in logs)
     files = {"sample.log": _log(shape, rng, 14), "README.txt": _readme(shape)}
     said = (
-        f"Write report.py, which reads a log like sample.log from its standard input. For the lines of level {level} it "
-        f"prints, for each service in alphabetical order, a line `service: figure`, where the figure is {_WORDS[kind]}. "
-        "Lines that start with the comment sign and empty lines do not count. Lines that do not have exactly four fields, "
-        "or whose duration is no whole number, are broken; the last line printed is `broken: ` and their number. "
-        "README.txt says how lines are written."
+        "Write report.py, which reads a log like sample.log from its standard input. For the lines of level "
+        f"{level} it prints, for each service in alphabetical order, a line `service: figure`, where the figure is "
+        f"{_WORDS[kind]}. Lines that start with the comment sign and empty lines do not count. Lines that do not have "
+        "exactly four fields, or whose duration is no whole number, are broken; the last line printed is `broken: ` "
+        "and their number. README.txt says how lines are written."
     )
     gold = (Call(name="read_file", arguments={"path": "README.txt"}), write("report.py", source),
             Call(name="run", arguments={"command": "python3 report.py < sample.log"}))  # fmt: skip
@@ -58,9 +58,10 @@ _CODE: Final = {"slowest": "max(found)", "mean": "sum(found) // len(found)", "co
 
 def _readme(shape: _Format) -> str:
     sign = {"\t": "a tab", " , ": "a comma between blanks"}.get(shape.separator, repr(shape.separator))
+    written = f"with {shape.unit!r} behind them" if shape.unit else "as plain numbers"
     return (
         f"One event per line, its fields separated by {sign}: {', '.join(shape.order)}.\n"
-        f"Durations (millis) are written {'as plain numbers' if not shape.unit else f'with {shape.unit!r} behind them'}; "
+        f"Durations (millis) are written {written}; "
         f"one written otherwise is broken.\nComments start with {shape.comment}.\n"
     )
 

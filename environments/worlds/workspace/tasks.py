@@ -1,4 +1,4 @@
-"""Coding tasks from seeds: a family says what is asked, the files it starts from, the gold solution and the hidden tests.
+"""Coding tasks from seeds: a family says what is asked, the files to start from, the gold solution and hidden tests.
 
 Expected values come from running the composed gold code here, at generation; it never goes to where an agent works.
 """
@@ -135,8 +135,8 @@ def _rename(rng: random.Random) -> Task:
     gold_files = {path: text.replace(old, new) for path, text in files.items()}
     gold_files["dispatch.py"] = files["dispatch.py"].replace('kind + "_', '"compute_" + kind + "_')
     said = (
-        f"Rename {old} in {module}.py to {new} everywhere. Nothing may answer to the old name any more; twice in callers.py"
-        f" and ask in dispatch.py must do what they did, also ask({kinds[0]!r}, records) with the kind as it is."
+        f"Rename {old} in {module}.py to {new} everywhere. Nothing may answer to the old name any more; twice in "
+        f"callers.py and ask in dispatch.py must do what they did, also ask({kinds[0]!r}, records) with the kind as is."
     )
     tried = _tried(query, rng, 8)
     pairs = list(zip(tried.inputs, tried.expected, strict=True))
@@ -144,7 +144,10 @@ def _rename(rng: random.Random) -> Task:
     cases += [Case(target="callers:twice", arguments=(rows,), expected=[value] * 2) for rows, value in pairs[:4]]
     cases += [Case(target="dispatch:ask", arguments=(kinds[0], rows), expected=value) for rows, value in pairs[:4]]
     cases.append(Case(target=f"{module}:{old}", arguments=([],), raises="AttributeError"))
-    calls = (Call(name="run", arguments={"command": f"grep -rn {kinds[1]} ."}), *map(write, gold_files, gold_files.values()))
+    calls = (
+        Call(name="run", arguments={"command": f"grep -rn {kinds[1]} ."}),
+        *map(write, gold_files, gold_files.values()),
+    )
     return task_of(Plan("rename", 3, said, files, calls, tuple(cases)))
 
 

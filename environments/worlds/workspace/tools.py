@@ -65,7 +65,7 @@ class WorkspaceTools:
         return self._ran("run_tests", RUN_TESTS)
 
     def _ran(self, name: str, command: str) -> dict[str, Any]:
-        done = self._sandbox().run(command)
+        done = _refused(lambda: self._sandbox().run(command), ".")
         self._record(name, command, "timed out" if done.exit is None else str(done.exit))
         return _shown(done)
 

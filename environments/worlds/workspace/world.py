@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from environments.sandbox import Sandbox, Sandboxes, SandboxError, SandboxRuined
+from environments.sandbox import Sandbox, SandboxError, Sandboxes, SandboxRefusal, SandboxRuined
 from environments.sandboxes.containers import DockerSandboxes
 from environments.task import Task
 from environments.tool import Tool, tools_of
@@ -127,7 +127,7 @@ class WorkspaceWorld:
     def _fill(self, files: dict[str, bytes]) -> None:
         try:
             self._sandbox.restore(files)
-        except SandboxError as failure:
+        except (SandboxError, SandboxRefusal) as failure:
             raise WorldFailure(f"{self.name}: {failure}") from failure
         self._started, self._used, self._lost = files, False, None
 
