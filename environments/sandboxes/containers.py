@@ -178,8 +178,8 @@ class DockerSandbox:
             try:
                 if not self._ask("restore", given=given)["left"]:
                     return
-            except (SandboxRuined, SandboxRefusal):
-                pass
+            except (SandboxRuined, SandboxRefusal, SandboxError):
+                pass  # nobody works in it now: whatever became of it, the next one shows whether the engine is well
             self.close()
         try:
             left = self._ask("restore", given={})["left"]

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import psutil
@@ -73,6 +74,8 @@ class Engine:
         except ImportError as error:
             raise SandboxError(f"no Docker engine can be reached without the library `docker`: {_HELP}") from error
         where = self.host or "its usual place"
+        if self.host.startswith("unix://") and not Path(self.host.removeprefix("unix://")).exists():
+            raise SandboxError(f"no Docker engine at {where}: {_HELP} (there is no such socket)")
         try:
             with engine_errors("answer"):
                 client = (

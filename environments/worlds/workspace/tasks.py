@@ -99,11 +99,13 @@ def _repair(rng: random.Random) -> Task:
     while True:
         query, module = _telling_query(rng)
         shown, hidden = _distinct(query, rng), _tried(query, rng, _HIDDEN)
-        broken = [m for m in mutants(query.source) if _differs(m, query, shown) and _differs(m, query, hidden)]
-        if broken:
+        tried = mutants(query.source)
+        rng.shuffle(tried)
+        broken = next((m for m in tried if _differs(m, query, shown) and _differs(m, query, hidden)), None)
+        if broken is not None:
             break
     files = {
-        f"{module}.py": rng.choice(broken),
+        f"{module}.py": broken,
         f"tests/test_{module}.py": _visible(query, module, shown),
         "tests/__init__.py": "",
     }
