@@ -37,10 +37,21 @@ def docker_engine() -> Iterator[str]:
         yield host
     finally:
         del os.environ["DOCKER_HOST"]
+        _remove_all(host)
         engine.terminate()
         engine.wait(60)
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_all(host: str) -> None:
+    """Remove what tests left: an engine that stops waits for each container."""
+    from environments.sandboxes.engine import Engine
+
+    engine = Engine(host)
+    for container in engine.ours():
+        engine.remove(container["Id"])
+    engine.client.close()
 
 
 def _command(folder: Path, host: str) -> list[str]:

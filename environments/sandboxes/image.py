@@ -159,12 +159,11 @@ def _add_busybox(tar: tarfile.TarFile, busybox: Path) -> list[Path]:
 def _add_libraries(tar: tarfile.TarFile, binaries: list[Path]) -> None:
     """The shared libraries that `binaries` load: all in /usr/lib, where the loader looks without a cache."""
     found: dict[str, Path] = {}
-    for binary in binaries:
-        told = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=False).stdout
-        for name, place in re.findall(r"^\s*(\S+) => (/\S+)", told, re.MULTILINE):
-            found[f"usr/lib/{Path(name).name}"] = Path(place)
-        for place in re.findall(r"^\s*(/\S+) \(0x", told, re.MULTILINE):
-            found[place.lstrip("/")] = Path(place)
+    told = subprocess.run(["ldd", *map(str, binaries)], capture_output=True, text=True, check=False).stdout
+    for name, place in re.findall(r"^\s*(\S+) => (/\S+)", told, re.MULTILINE):
+        found[f"usr/lib/{Path(name).name}"] = Path(place)
+    for place in re.findall(r"^\s*(/\S+) \(0x", told, re.MULTILINE):
+        found[place.lstrip("/")] = Path(place)
     for path, source in sorted(found.items()):
         _add_file(tar, source, path)
 

@@ -136,8 +136,8 @@ def test_files_go_in_and_come_out_as_they_are(sandbox: DockerSandbox) -> None:
     ("path", "code"),
     [
         ("none", "not_found"), ("/etc/passwd", "outside"), ("../etc/passwd", "outside"), ("out", "outside"),
-        ("memory", "outside"), ("pipe", "not_a_file"), (".", "not_a_file"), ("a\0b", "bad_path"), ("x" * 300, "bad_path"),
-        ("loop", "bad_path"), ("large", "too_large"),
+        ("memory", "outside"), ("pipe", "not_a_file"), (".", "not_a_file"), ("a\0b", "bad_path"),
+        ("x" * 300, "bad_path"), ("loop", "bad_path"), ("large", "too_large"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_refused_by_its_reason(sandbox: DockerSandbox, path: str, code: str) -> None:
@@ -160,8 +160,8 @@ def test_a_full_folder_refuses_and_a_huge_one_is_not_collected(sandbox: DockerSa
 def test_restoring_leaves_nothing_behind(kept: DockerSandbox, sandbox: DockerSandbox) -> None:
     before, containers = sandbox.run("ls -lan /work /tmp /dev/shm /dev/mqueue | cut -c1-50").output, kept.started
     sandbox.run(
-        "mkdir -p a/b/c /tmp/t; touch a/b/c/f /tmp/t/f /dev/shm/s /dev/mqueue/q '-rf' .hidden; chmod 000 a/b; chmod 111 a;"
-        " chmod 500 /work; ln -s / root"
+        "mkdir -p a/b/c /tmp/t; touch a/b/c/f /tmp/t/f /dev/shm/s /dev/mqueue/q ./-rf .hidden; chmod 000 a/b; chmod 111 a"
+        "; chmod 500 /work; ln -s / root"
     )
     sandbox.restore({"hello.py": b"print('hello')\n"})
     assert sandbox.run("ls -lan /work /tmp /dev/shm /dev/mqueue | cut -c1-50").output == before
