@@ -30,13 +30,28 @@ def plain(value: Any, depth: int = 0) -> Any:
     raise TypeError("no JSON value: " + kind.__name__)
 
 
+class Ended:
+    """Notes how a call ended, whatever it raised: an agent's code may also try to leave."""
+
+    def __init__(self) -> None:
+        self.raised: str | None = None
+
+    def __enter__(self) -> Ended:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
+        self.raised = None if kind is None else kind.__name__
+        return True
+
+
 def result(target: str, arguments: list[Any]) -> dict[str, Any]:
     """What one call gives: a value, or the name of an exception."""
     module, _, function = target.partition(":")
-    try:
+    value = None
+    with Ended() as ended:
         value = getattr(importlib.import_module(module), function)(*arguments)
-    except BaseException as error:
-        return {"raises": type(error).__name__}
+    if ended.raised is not None:
+        return {"raises": ended.raised}
     try:
         return {"value": plain(value)}
     except TypeError as error:

@@ -160,8 +160,8 @@ def test_a_full_folder_refuses_and_a_huge_one_is_not_collected(sandbox: DockerSa
 def test_restoring_leaves_nothing_behind(kept: DockerSandbox, sandbox: DockerSandbox) -> None:
     before, containers = sandbox.run("ls -lan /work /tmp /dev/shm /dev/mqueue | cut -c1-50").output, kept.started
     sandbox.run(
-        "mkdir -p a/b/c /tmp/t; touch a/b/c/f /tmp/t/f /dev/shm/s /dev/mqueue/q ./-rf .hidden; chmod 000 a/b; chmod 111 a"
-        "; chmod 500 /work; ln -s / root"
+        "mkdir -p a/b/c /tmp/t; touch a/b/c/f /tmp/t/f /dev/shm/s /dev/mqueue/q ./-rf .hidden; chmod 000 a/b;"
+        " chmod 111 a; chmod 500 /work; ln -s / root"
     )
     sandbox.restore({"hello.py": b"print('hello')\n"})
     assert sandbox.run("ls -lan /work /tmp /dev/shm /dev/mqueue | cut -c1-50").output == before
