@@ -1,61 +1,22 @@
-"""Workspace as a world: its tools, its reset, its verdicts, and attacks on all of it."""
+"""Workspace as a world: its tools, its reset, its verdicts."""
 
-import shutil
-import time
 from collections.abc import Iterator
 from typing import Any
 
-import psutil
 import pytest
 
-from environments.episode import Episode, NoResult, Scored
-from environments.policies.saboteurs import ATTACKS, Saboteur
-from environments.policies.scripted import AlwaysRefuse, Garbage, Gold, NoOp, Scripted
+from environments.episode import NoResult, Scored
+from environments.policies.scripted import AlwaysRefuse, Garbage, Gold, NoOp
 from environments.rollout import rollouts
-from environments.sandboxes.containers import DockerSandboxes
-from environments.task import Case, Goal, Task
-from environments.verifier import VerifierError
-from environments.verifiers.hidden_cases import HiddenCases
+from environments.task import Case, Goal
 from environments.verifiers.outcome import OutcomeVerifier
-from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from environments.worlds.workspace.tasks import FAMILIES, make_tasks
 from environments.worlds.workspace.world import WorkspaceWorld
 from tests.environments.builders import Script, call
-from tests.environments.sandboxes.builders import sandboxes
+from tests.environments.worlds.workspace.builders import Ground, scored
 
 pytestmark = pytest.mark.docker
-LONGEST_S = 40.0
-"""No attack may hold an episode longer, on a busy machine."""
-
-
-class Ground:
-    """One pool of sessions and one verifier for all tests of this file."""
-
-    def __init__(self, made: DockerSandboxes) -> None:
-        self.made = made
-        self.pool = WorldPool(lambda: WorkspaceWorld(made))
-        self.verifier = HiddenCases(made, fresh=False)
-
-    def play(self, policy: Scripted, *tasks: Task) -> list[Episode]:
-        """Episodes of a policy, one after another in the same session."""
-        found = rollouts(tasks, policy, self.pool, self.verifier, k=1, seed=0, batch=1)
-        return [episode for batch in found for episode in batch]
-
-    def world(self) -> WorkspaceWorld:
-        """The session, fresh."""
-        world = self.pool.lend()
-        assert isinstance(world, WorkspaceWorld)
-        self.pool.give_back(world)
-        return world
-
-
-@pytest.fixture(scope="module")
-def ground(docker_engine: str) -> Iterator[Ground]:
-    made = Ground(sandboxes(docker_engine))
-    yield made
-    made.verifier.close()
-    made.world().close()
 
 
 @pytest.fixture
@@ -65,11 +26,6 @@ def world(ground: Ground) -> Iterator[WorkspaceWorld]:
     lent.begin(make_tasks("repair", [1])[0])
     yield lent
     ground.pool.give_back(lent)
-
-
-def scored(episode: Episode) -> Scored:
-    assert isinstance(episode.verdict, Scored), episode.verdict
-    return episode.verdict
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
@@ -124,40 +80,6 @@ def test_the_same_calls_read_the_same_again(ground: Ground) -> None:
     assert [len(s) for s in strip] == [len(str(s.observation).replace("in 0.0", "")) for s in second.steps]
 
 
-@pytest.fixture(scope="module")
-def host_before(ground: Ground) -> dict[str, Any]:
-    return measured()
-
-
-def measured() -> dict[str, Any]:
-    """What an attack could harm on this machine."""
-    return {
-        "disk": shutil.disk_usage("/var/tmp").free,
-        "memory": psutil.virtual_memory().available,
-        "nobody": sum(
-            p.info["uids"] is not None and p.info["uids"].real == 65534 for p in psutil.process_iter(["uids"])
-        ),
-    }
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("attack", sorted(ATTACKS))
-def test_an_attack_earns_nothing_and_harms_neither_the_host_nor_the_next_episode(
-    ground: Ground, host_before: dict[str, Any], attack: str
-) -> None:
-    task, started = make_tasks("query", [3])[0], time.monotonic()
-    [episode] = ground.play(Saboteur(attack), task)
-    assert time.monotonic() - started < LONGEST_S
-    assert scored(episode).reward == 0.0
-    [after] = ground.play(Gold(), task)
-    assert scored(after).reward == 1.0, "the next episode is not clean"
-    assert ground.world().state_hash() == WorkspaceWorld(ground.made).state_hash()
-    now = measured()
-    assert now["nobody"] <= host_before["nobody"] + 3, "processes are left"
-    assert now["disk"] > host_before["disk"] - (512 << 20), "the disk was filled"
-    assert now["memory"] > host_before["memory"] - (2 << 30), "memory was taken"
-
-
 def test_files_that_are_no_part_of_any_commit_are_graded_too(ground: Ground) -> None:
     task = make_tasks("query", [3])[0]
     [gold] = [c for c in task.gold_calls if c.name == "write_file"]
@@ -190,7 +112,6 @@ def test_verifiers_refuse_the_tasks_of_the_other(ground: Ground) -> None:
     bare = task.model_copy(update={"goal": Goal()})
     [episode] = ground.play(attempt, bare)
     assert "no hidden tests" in str(episode.verdict)
-    assert issubclass(VerifierError, RuntimeError)
 
 
 @pytest.mark.parametrize(
