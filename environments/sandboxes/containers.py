@@ -95,7 +95,10 @@ class DockerSandboxes:
         client = self.engine.client
         self.engine.sweep()
         with engine_errors(f"find the image {self.image or local_image()!r} (docker pull or docker import it)"):
-            return str(client.images.get(self.image).tags[0]) if self.image else ensure_local_image(client)
+            if not self.image:
+                return ensure_local_image(client)
+            client.images.get(self.image)
+        return self.image
 
 
 def container_settings(client: Any, limits: Limits, image: str, runtime: str) -> dict[str, Any]:

@@ -204,6 +204,8 @@ def answer(worker: Worker, operation: str, arguments: dict[str, Any]) -> dict[st
         return {"refused": "not_a_folder" if operation == "names" else "not_a_file"}
     except PermissionError:
         return {"refused": "not_allowed"}
+    except ValueError:  # half of an emoji, a zero byte
+        return {"refused": "bad_arguments"}
     except OSError as error:
         return {"refused": _CODES[error.errno]} if error.errno in _CODES else {"broken": repr(error)}
     except (MemoryError, subprocess.SubprocessError) as error:

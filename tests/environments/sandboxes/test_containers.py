@@ -148,6 +148,14 @@ def test_what_cannot_be_read_is_refused_by_its_reason(sandbox: DockerSandbox, pa
 
 
 @engine
+@pytest.mark.parametrize("command", ["echo \ud83d", "echo \0"], ids=["half an emoji", "a zero byte"])
+def test_a_command_that_is_no_text_is_refused_and_breaks_nothing(sandbox: DockerSandbox, command: str) -> None:
+    with pytest.raises(SandboxRefusal, match="bad_arguments"):
+        sandbox.run(command)
+    assert sandbox.run("echo well").output == "well\n"
+
+
+@engine
 def test_a_full_folder_refuses_and_a_huge_one_is_not_collected(sandbox: DockerSandbox) -> None:
     sandbox.run("cat /dev/zero > x; cat /dev/zero > y")
     with pytest.raises(SandboxRefusal, match="no_space"):
