@@ -19,6 +19,7 @@ from functools import cached_property
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Goal
+from environments.verifier import VerifierError
 from environments.verifiers import claims as claims_module
 from environments.verifiers import reasons as reasons_module
 from environments.verifiers import state as state_module
@@ -66,7 +67,13 @@ class OutcomeVerifier:
         return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
     def grade(self, attempt: Attempt, world: World) -> Scored:
-        """Grade one finished attempt; the agent's own exhausted budget is a scored zero."""
+        """Grade one finished attempt; the agent's own exhausted budget is a scored zero.
+
+        Raises:
+            VerifierError: the goal has hidden tests, which only `environments.verifiers.hidden_cases` runs.
+        """
+        if attempt.task.goal.cases:
+            raise VerifierError("the goal has hidden tests: grade it with environments.verifiers.hidden_cases")
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
