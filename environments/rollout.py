@@ -13,7 +13,7 @@ from environments.policy import Action, Answer, Malformed, Policy
 from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, judged_by
 from environments.world import World, WorldFailure, WorldPool
 
 MakeWorld = Callable[[], World]
@@ -85,6 +85,7 @@ def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User |
         world=version,
         tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
         verifier=verifier.version,
+        **judged_by(verifier),
         user=user.version if user else "none",
         sampler=policy.sampler,
         template=policy.template,

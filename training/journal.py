@@ -32,6 +32,7 @@ EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "instruction": pl.String,
     "steps": pl.String,
     "answer": pl.String,
+    "exchanges": pl.String,
     "ended": pl.String,
     "status": pl.String,
     "reward": pl.Float64,
@@ -39,6 +40,9 @@ EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "vetoed": pl.Boolean,
     "cause": pl.String,
     "evidence": pl.String,
+    "outcome": pl.Float64,
+    "rubric": pl.Float64,
+    "dimensions": pl.String,
     "token_ids": pl.List(pl.Int32),
     "generated": pl.List(pl.Int8),
     "logprobs": pl.List(pl.Float32),
@@ -79,7 +83,15 @@ def write_segment(folder: Path, number: int, episodes: Sequence[Episode]) -> Non
 def read_segments(folder: Path) -> pl.DataFrame:
     """Every finished episode of a folder, in order; empty where there is none yet."""
     parts = sorted(folder.glob("part-*.parquet"))
-    return pl.concat([pl.read_parquet(p) for p in parts]) if parts else pl.DataFrame(schema=EPISODE_SCHEMA)
+    return pl.concat([_as_now(pl.read_parquet(p)) for p in parts]) if parts else pl.DataFrame(schema=EPISODE_SCHEMA)
+
+
+def _as_now(segment: pl.DataFrame) -> pl.DataFrame:
+    """A segment with today's columns: those that came later are null in one from before."""
+    if segment.columns == list(EPISODE_SCHEMA):
+        return segment
+    later = {name: pl.lit(None, dtype=kind) for name, kind in EPISODE_SCHEMA.items() if name not in segment.columns}
+    return segment.with_columns(**later).select(*EPISODE_SCHEMA)
 
 
 def run_journalled(
