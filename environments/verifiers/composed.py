@@ -38,7 +38,7 @@ class ComposedVerifier:
             judge: answers the questions of the rubrics; whether it may gate data is measured elsewhere.
             rubrics: what tasks name; None for those that ship with Loopwright.
         """
-        self.judge, self.rubrics, self.outcome = judge, rubrics or Rubrics(), OutcomeVerifier()
+        self.judge, self.rubrics, self.outcome = judge, rubrics or Rubrics(), OutcomeVerifier(beside_rubric=True)
 
     @cached_property
     def version(self) -> str:

@@ -17,6 +17,7 @@ from functools import cached_property
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Goal
+from environments.verifier import VerifierError
 from environments.verifiers import claims as claims_module
 from environments.verifiers import state as state_module
 from environments.verifiers import veto as veto_module
@@ -61,6 +62,10 @@ def refusal_reasons(answer: str) -> list[str]:
 class OutcomeVerifier:
     """Grades answers, end state and refusals; an `environments.verifier.Verifier`."""
 
+    def __init__(self, *, beside_rubric: bool = False) -> None:
+        """Make it; `beside_rubric`: somebody else grades the rubrics that tasks name."""
+        self.beside_rubric = beside_rubric
+
     @cached_property
     def version(self) -> str:
         """Hash of the verifier's own code."""
@@ -69,7 +74,13 @@ class OutcomeVerifier:
         return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
     def grade(self, attempt: Attempt, world: World) -> Scored:
-        """Grade one finished attempt; the agent's own exhausted budget is a scored zero."""
+        """Grade one finished attempt; the agent's own exhausted budget is a scored zero.
+
+        Raises:
+            VerifierError: the task names a rubric, and nobody grades it.
+        """
+        if attempt.task.rubric is not None and not self.beside_rubric:
+            raise VerifierError(f"task {attempt.task.task_id} names the rubric {attempt.task.rubric!r}: use verifier_for")
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal

@@ -44,6 +44,8 @@ class Rubric(BaseModel):
     name: str
     task_type: str
     dimensions: dict[str, RubricDimension]
+    essential: tuple[str, ...] = ()
+    """Dimensions that make the score 0 where they are at their worst: good manners alone earn nothing. Ours."""
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -51,6 +53,8 @@ class Rubric(BaseModel):
             raise ValueError(f"dimensions must be {', '.join(KINDS)}, got {', '.join(self.dimensions)}")
         if not math.isclose(total := math.fsum(d.weight for d in self.dimensions.values()), 1.0):
             raise ValueError(f"weights must sum to 1, got {total:g}")
+        if strange := set(self.essential) - set(KINDS):
+            raise ValueError(f"essential must be among {', '.join(KINDS)}, got {', '.join(sorted(strange))}")
         return self
 
     @property
@@ -67,6 +71,8 @@ class Rubric(BaseModel):
         """Score and dimensions from the grades of `questions`, in their order."""
         graded = zip(KINDS, grades, strict=True)
         found = tuple(Dimension(kind, g.score, self.dimensions[kind].weight, g.reason) for kind, g in graded)
+        if any(d.name in self.essential and d.score <= 0 for d in found):
+            return Rated(0.0, found)
         score = 1.0 if all(g.is_perfect for g in grades) else math.fsum(d.weight * d.score for d in found)
         return Rated(score, found)
 
