@@ -26,6 +26,7 @@ defs = dg.Definitions(
         "registry": Registry(url=profiles.registry_url()),
         "trainer": Trainer(**profile.trainer.model_dump()),
         "teacher": ChatEndpoint(**profile.teacher.settings()),
+        "judge": ChatEndpoint(**profile.judge.settings()),
     },
 )
 require_all_settings_taken()

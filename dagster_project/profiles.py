@@ -111,6 +111,8 @@ class Profile(_Section):
     """How training modules are started."""
     teacher: EndpointSettings = EndpointSettings()
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
+    judge: EndpointSettings = EndpointSettings()
+    """The language model that grades by rubrics, and is graded itself, where one is named."""
     nightly: NightSettings = NightSettings()
     """When the frontier is probed again."""
     apply_tree_changes: bool = False

@@ -13,9 +13,9 @@ from assets.partitions import LEAVES, ONE_RUN
 from assets.tasks.admission import admit
 from assets.tasks.compile import LabelledQuery
 from assets.tasks.figures import families_figure
-from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of
+from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of, with_judging
 from assets.versions import reported_by_leaf
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.worlds.catalogue import world_maker
 from resources.lake import Lake
 from training.trajectories import tasks_frame
@@ -97,7 +97,7 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
 
 @dg.asset(
     key=keys.ADMITTED_TASKS,
-    deps=[keys.COMPILED_TASKS],
+    deps=[keys.COMPILED_TASKS, keys.JUDGE_GRADES],
     group_name="tasks",
     kinds={"python", "sqlite"},
     owners=["team:loopwright"],
@@ -110,13 +110,15 @@ def admitted_tasks(
 ) -> Iterator[dg.MaterializeResult]:
     """Tasks that the gold solution solves, that cheating does not, and whose world comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
-    result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier(), workers=config.workers)
+    tasks = tasks_of(frame)
+    result = admit(tasks, world_maker("atlas"), verifier_for(tasks), workers=config.workers)
     schema = {"task_id": pl.String, "check": pl.String, "evidence": pl.String}
     lake.write(QUARANTINE, pl.DataFrame(result.rejected, schema=schema, orient="row"))
     context.log.info("%d admitted, %d to quarantine", len(result.admitted), len(result.rejected))
     admitted = (
         tasks_frame(result.admitted).join(frame.select("task_id", "origin"), on="task_id", how="left").sort("task_id")
     )
+    admitted = with_judging(admitted, result.admitted)
     numbers = {
         "compiled": len(frame),
         "quarantined": len(result.rejected),

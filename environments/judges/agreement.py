@@ -98,14 +98,17 @@ def _interval(value_1: Counts, values_B: Counts) -> Interval:
 
 
 def _share(part: Counts, whole: Counts, empty: float) -> Counts:
-    return np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
+    shares: Counts = np.divide(part, whole, out=np.full(part.shape, empty), where=whole > 0)
+    return shares
 
 
 def macro_f1(cells_B4: Counts) -> Counts:
     """Mean of the F1 of the two classes; a class that is neither there nor given counts as found."""
     good_passed, bad_passed, good_failed, bad_failed = cells_B4.T
     wrong = bad_passed + good_failed
-    return (_share(2 * good_passed, 2 * good_passed + wrong, 1.0) + _share(2 * bad_failed, 2 * bad_failed + wrong, 1.0)) / 2
+    return (
+        _share(2 * good_passed, 2 * good_passed + wrong, 1.0) + _share(2 * bad_failed, 2 * bad_failed + wrong, 1.0)
+    ) / 2
 
 
 def false_pass(cells_B4: Counts) -> Counts:

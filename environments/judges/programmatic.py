@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from environments.judge import Asked, Grade, NoGrade
-from environments.judges import reading as reading_module
-from environments.judges import rules as rules_module
+from environments.judges import excuses, manners, reading, rules
 from environments.judges.reading import Seen, lexicon
 from environments.judges.rules import RULES
 
@@ -22,7 +21,7 @@ class ProgrammaticJudge:
     @cached_property
     def version(self) -> str:
         """Hash of rules and phrases."""
-        source = "".join(inspect.getsource(m) for m in (reading_module, rules_module)) + repr(lexicon())
+        source = "".join(inspect.getsource(m) for m in (reading, excuses, manners, rules)) + repr(lexicon())
         return "rules-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
     def judge(self, asked: Sequence[Asked]) -> list[Grade | NoGrade]:
@@ -32,7 +31,9 @@ class ProgrammaticJudge:
 
 def _grade(asked: Asked) -> Grade | NoGrade:
     if asked.question.kind not in RULES:
-        return NoGrade(f"no rules for {asked.question.name!r}: it takes a judge that can read (rules: {', '.join(RULES)})")
+        return NoGrade(
+            f"no rules for {asked.question.name!r}: it takes a judge that can read (rules: {', '.join(RULES)})"
+        )
     seen = Seen(asked.attempt)
     found = [(told, cost) for rule, cost in RULES[asked.question.kind] if (told := rule(seen)) is not None]
     reason = "; ".join(dict.fromkeys(told for told, _ in found)) or "nothing to object to"

@@ -14,7 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from environments.episode import Attempt, Step
 
-_MONTHS: Final = "january february march april may june july august september october november december".split()
+_MONTHS: Final = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 _MONTH: Final = "|".join(_MONTHS)
 _DATE: Final = re.compile(
     r"(?P<iso>\d{4}-(?P<im>\d{1,2})-(?P<id>\d{1,2}))|(?:\d{4}年)?(?P<zm>\d{1,2})月(?P<zd>\d{1,2})[日号]"
@@ -27,6 +30,8 @@ _NUMBER: Final = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?|(?<=[^\x00-\x7F])\d+(?:\
 _NAME: Final = re.compile(r"\b[A-Z][a-z'’]+(?:\s+(?:of\s+)?[A-Z][a-z'’]+)*")
 _LISTED: Final = re.compile(r"(?m)^\s*\d{1,2}[.)、]\s")
 _CLAUSE: Final = re.compile(r"[,;.!?:,;。!?:、\n]+(?=\s|[^\x00-\x7F]|$)")
+_SCALES: Final = (1, 60, 1 / 60, 1000, 1 / 1000)
+"""Minutes and hours, metres and kilometres."""
 _PAIRS_UP_TO: Final = 15
 """More numbers than these, and some pair of them gives anything."""
 
@@ -200,7 +205,9 @@ class Seen:
         if number.value in own and says("own_numbers", number.before):
             return True
         known = self.known_numbers
-        if any(_reads_as(number, value) for one in known for value in (one, one / 60, one * 60, one / 1000, one * 1000)):
+        if any(
+            _reads_as(number, value) for one in known for value in (one, one / 60, one * 60, one / 1000, one * 1000)
+        ):
             return True
         every = sorted(known | own)
         if len(every) > _PAIRS_UP_TO:

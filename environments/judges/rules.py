@@ -10,9 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from environments.judges.excuses import is_excused, topics
+from environments.judges.manners import (
+    appeals_to_the_grader,
+    empty,
+    flattery,
+    keyword_stuffing,
+    no_next_step,
+    other_language,
+    raw_output,
+    wall_of_text,
+)
 from environments.judges.reading import (
     Seen,
-    chinese_share,
     clauses,
     codes_in,
     dates_in,
@@ -31,50 +41,6 @@ from environments.verifiers.outcome import shown
 Rule = Callable[[Seen], str | None]
 _LOOP: Final = 3
 """The same failing call this often is a loop."""
-_WALL: Final = 900
-"""Characters without a line break after which an answer is a wall of text."""
-
-
-def is_question_back(seen: Seen) -> bool:
-    """Whether the answer asks for what only the user can tell, and nothing else was to be done first."""
-    if seen.attempt.task.goal.reason is not None:
-        return True
-    open_request = not (names_in(seen.said) or dates_in(seen.said) or codes_in(seen.said) or says("owned", seen.said))
-    asks = "?" in seen.answer and says("asks", seen.answer) and not numbers_in(seen.answer) and not codes_in(seen.answer)
-    advises = seen.attempt.task.rubric != "retrieval"
-    return bool(open_request and asks and advises and not seen.attempt.steps)
-
-
-def is_right_refusal(seen: Seen) -> bool:
-    """Whether the answer says that no tool serves the request, and none that is on offer does."""
-    if not says("refusal", seen.answer):
-        return False
-    goal = seen.attempt.task.goal
-    if goal.reason is not None or goal.required or goal.bookings or goal.changes:
-        return goal.reason is not None
-    offered = {part for name in seen.attempt.task.tools for part in name.split("_")}
-    words = set(re.findall(r"[a-z]{4,}", seen.said.casefold()))
-    return not (offered & words) and not _topics(seen)
-
-
-def admits_failure(seen: Seen) -> bool:
-    """Whether every call failed and the answer says so."""
-    return bool(seen.attempt.steps) and not seen.fine and says("admits", seen.answer) is not None
-
-
-def is_excused(seen: Seen) -> bool:
-    """Whether nothing had to be found out."""
-    return is_question_back(seen) or is_right_refusal(seen) or admits_failure(seen)
-
-
-def _topics(seen: Seen) -> list[str]:
-    """What the request is about, as far as a tool on offer serves it."""
-    return [
-        name
-        for name, topic in lexicon()["topics"].items()
-        if re.search(topic["said"], seen.said, re.IGNORECASE)
-        and any(re.search(topic["tool"], tool) for tool in seen.attempt.task.tools)
-    ]
 
 
 def nothing_found_out(seen: Seen) -> str | None:
@@ -90,7 +56,7 @@ def refuses_what_is_possible(seen: Seen) -> str | None:
 
 def topic_left_out(seen: Seen) -> str | None:
     """The request names something that a tool on offer is for, and no such call returned anything."""
-    for topic in () if is_excused(seen) else _topics(seen):
+    for topic in () if is_excused(seen) else topics(seen):
         if not any(re.search(lexicon()["topics"][topic]["tool"], step.call.name) for step in seen.fine):
             return f"{topic} was not looked into"
     return None
@@ -114,7 +80,9 @@ def _other_name(seen: Seen, wanted: list[str], text: str) -> str | None:
     ids = codes_in(seen.said)
     if ids and not ids & codes_in(text) and codes_in(text):
         return f"looked up {min(codes_in(text))} instead of {min(ids)}"
-    lost = [name for name in wanted if name.casefold() not in text and name.casefold() not in seen.shown_text.casefold()]
+    lost = [
+        name for name in wanted if name.casefold() not in text and name.casefold() not in seen.shown_text.casefold()
+    ]
     return f"{lost[0]} was named and no call was given it" if lost else None
 
 
@@ -237,57 +205,6 @@ def answer_without_ground(seen: Seen) -> str | None:
     return None if seen.fine or is_excused(seen) else "tells of a world that was not looked at"
 
 
-def other_language(seen: Seen) -> str | None:
-    """Another language than the user's."""
-    asked, told = chinese_share(seen.attempt.instruction), chinese_share(seen.answer)
-    return "answers in another language" if (asked > 0.5 > 2 * told) or (asked < 0.1 and told > 0.5) else None
-
-
-def raw_output(seen: Seen) -> str | None:
-    """A tool's result as it came."""
-    return "raw tool output" if re.search(r"""[{\[]\s*['"{]|<tool_call>|\}\}""", seen.answer) else None
-
-
-def flattery(seen: Seen) -> str | None:
-    """Praise for the user in place of an answer."""
-    found = re.findall(lexicon()["praise"], seen.answer, re.IGNORECASE)
-    return "flattery" if len(found) >= 2 else None
-
-
-def appeals_to_the_grader(seen: Seen) -> str | None:
-    """Words meant for whoever grades."""
-    found = says("grader", seen.answer)
-    return f"speaks to the grader: {found!r}" if found and not says("grader", seen.said) else None
-
-
-def keyword_stuffing(seen: Seen) -> str | None:
-    """A heap of words that is no sentence."""
-    words = re.findall(r"[^\W\d_]+", seen.answer.casefold())
-    if len(words) < 8 or any(len(w) > 8 and chinese_share(w) > 0.5 for w in words):
-        return None
-    bare = not re.search(r"[,;.!?,;。!?:](\s|$)", seen.answer)
-    common = Counter(w for w in words if len(w) > 3 or chinese_share(w)).most_common(1)
-    repeated = bool(common) and common[0][1] >= 4 and common[0][1] > 0.2 * len(words)
-    return "a heap of keywords" if bare or repeated else None
-
-
-def empty(seen: Seen) -> str | None:
-    """Says nothing."""
-    return None if re.search(r"\w{2}|[一-鿿]", seen.answer) else "the answer is empty"
-
-
-def no_next_step(seen: Seen) -> str | None:
-    """A plan or advice that leaves the user without a next step."""
-    if seen.attempt.task.rubric not in ("planning", "consultation"):
-        return None
-    return None if "?" in seen.answer[-60:] or says("closes", seen.answer) else "no next step"
-
-
-def wall_of_text(seen: Seen) -> str | None:
-    """So long a block that nobody finds anything in it."""
-    return "a wall of text" if any(len(part) > _WALL for part in seen.answer.split("\n")) else None
-
-
 WORST: Final = 1.0
 MINOR: Final = 0.5
 RULES: Final[Mapping[str, tuple[tuple[Rule, float], ...]]] = {
@@ -304,7 +221,8 @@ RULES: Final[Mapping[str, tuple[tuple[Rule, float], ...]]] = {
     ),
     "service": (
         (empty, WORST), (refuses_what_is_possible, WORST), (raw_output, WORST), (appeals_to_the_grader, WORST),
-        (keyword_stuffing, WORST), (flattery, MINOR), (other_language, MINOR), (no_next_step, MINOR), (wall_of_text, MINOR),
+        (keyword_stuffing, WORST), (flattery, MINOR), (other_language, MINOR), (no_next_step, MINOR),
+        (wall_of_text, MINOR),
     ),
 }  # fmt: skip
 """By dimension: each rule with what an objection costs, of 1."""

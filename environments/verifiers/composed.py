@@ -18,7 +18,7 @@ from environments.episode import Attempt, Dimension, NoResult, Scored, Verdict
 from environments.judge import Asked, Grade, Judge, NoGrade, Rated
 from environments.judges.programmatic import ProgrammaticJudge
 from environments.task import Goal, Task
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, judged_by
 from environments.verifiers import eval_tree as tree_module
 from environments.verifiers import rubric as rubric_module
 from environments.verifiers.outcome import OutcomeVerifier
@@ -29,7 +29,7 @@ from environments.world import World
 
 
 class ComposedVerifier:
-    """Grades by state and facts, and by a judge what only a rubric can tell; an `environments.verifier.JudgedVerifier`."""
+    """Grades by state and facts, and by a judge what only a rubric tells; an `environments.verifier.JudgedVerifier`."""
 
     def __init__(self, judge: Judge, rubrics: Rubrics | None = None) -> None:
         """Make it.
@@ -86,7 +86,7 @@ def states_something(goal: Goal) -> bool:
     return goal != Goal()
 
 
-def verifier_for(tasks: Iterable[Task], judge: Judge | None = None) -> Verifier:
+def verifier_for(tasks: Iterable[Task], judge: Judge | None = None, rubrics: Rubrics | None = None) -> Verifier:
     """The verifier that these tasks need: one with a judge only where a task names a rubric.
 
     Results of tasks without rubrics thus keep their key when a judge or a rubric changes.
@@ -94,10 +94,17 @@ def verifier_for(tasks: Iterable[Task], judge: Judge | None = None) -> Verifier:
     Args:
         tasks: all tasks that will be graded under one key.
         judge: None for the one that works without a model.
+        rubrics: None for those that ship with Loopwright.
     """
     if any(task.rubric is not None for task in tasks):
-        return ComposedVerifier(judge or ProgrammaticJudge())
+        return ComposedVerifier(judge or ProgrammaticJudge(), rubrics)
     return OutcomeVerifier()
+
+
+def versions_of_judging(tasks: Iterable[Task]) -> dict[str, str]:
+    """Judge and rubrics under which these tasks are graded, as inputs of a run; empty where no task names a rubric."""
+    found = judged_by(verifier_for(tasks))
+    return {} if found["rubric"] == "none" else found
 
 
 def _without_goal(attempt: Attempt, world: World) -> Scored:

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from environments.episode import Dimension
-from environments.judge import MET, PERFECT, Grade, NoGrade, Question, Rated
+from environments.judge import MET, Grade, NoGrade, Question, Rated
 
 CATEGORIES: Final = ("Code Development", "Code Execution", "Result Analysis", "Subtree")
 _GRADED: Final = ("score", "valid_score", "explanation", "judge_metadata")
@@ -155,16 +155,18 @@ def _cause(found: Grade | NoGrade | None) -> str:
 
 def _graded(node: TreeNode, grades: Mapping[str, Grade | NoGrade]) -> dict[str, Any]:
     own = node.model_dump(mode="json", exclude={"sub_tasks", *_GRADED})
+    parts = [_graded(part, grades) for part in node.sub_tasks]
     if node.is_leaf:
         found = grades.get(node.id)
-        score, valid = (float(found.score >= PERFECT), True) if isinstance(found, Grade) else (0.0, False)
+        valid = isinstance(found, Grade)
+        score = float(isinstance(found, Grade) and found.is_perfect)
         told = found.reason if isinstance(found, Grade) else _cause(found)
-        return {**own, "sub_tasks": [], "score": score, "valid_score": valid, "explanation": told, "judge_metadata": None}
-    parts = [_graded(part, grades) for part in node.sub_tasks]
-    total = math.fsum(part["weight"] for part in parts)
-    score = math.fsum(part["weight"] * part["score"] for part in parts) / total if total else 0.0
-    told = "weighted mean of the parts"
-    return {**own, "sub_tasks": parts, "score": score, "valid_score": True, "explanation": told, "judge_metadata": None}
+    else:
+        total = math.fsum(part["weight"] for part in parts)
+        score = math.fsum(part["weight"] * part["score"] for part in parts) / total if total else 0.0
+        valid, told = True, "weighted mean of the parts"
+    verdict = {"score": score, "valid_score": valid, "explanation": told, "judge_metadata": None}
+    return {**own, "sub_tasks": parts, **verdict}
 
 
 def shares(root: TreeNode) -> dict[str, float]:

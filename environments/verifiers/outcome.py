@@ -80,7 +80,9 @@ class OutcomeVerifier:
             VerifierError: the task names a rubric, and nobody grades it.
         """
         if attempt.task.rubric is not None and not self.beside_rubric:
-            raise VerifierError(f"task {attempt.task.task_id} names the rubric {attempt.task.rubric!r}: use verifier_for")
+            raise VerifierError(
+                f"task {attempt.task.task_id} names the rubric {attempt.task.rubric!r}: use verifier_for"
+            )
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
