@@ -17,15 +17,12 @@ def is_question_back(seen: Seen) -> bool:
 
 
 def is_right_refusal(seen: Seen) -> bool:
-    """Whether the answer says that no tool serves the request, and none that is on offer does."""
-    if not says("refusal", seen.answer):
-        return False
-    goal = seen.attempt.task.goal
-    if goal.reason is not None or goal.required or goal.bookings or goal.changes:
-        return goal.reason is not None
-    offered = {part for name in seen.attempt.task.tools for part in name.split("_")}
-    words = set(re.findall(r"[a-z]{4,}", seen.said.casefold()))
-    return not (offered & words) and not topics(seen)
+    """Whether the answer refuses and the task is one whose right end is a refusal.
+
+    A task that does not say so is one that can be done: else refusing everything would earn something wherever a rubric
+    is all that grades, and that costs more than a right refusal that is taken for a wrong one.
+    """
+    return seen.attempt.task.goal.reason is not None and says("refusal", seen.answer) is not None
 
 
 def admits_failure(seen: Seen) -> bool:

@@ -54,7 +54,7 @@ def says(purpose: str, text: str) -> str | None:
 
 def plain(text: str) -> str:
     """Full-width forms folded, thousands separators gone."""
-    joined = re.sub(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!\d)", lambda m: m[0].replace(",", ""), text)
+    joined = re.sub(r"(?<![A-Za-z0-9_.,])\d{1,3}(?:,\d{3})+(?!\d)", lambda m: m[0].replace(",", ""), text)
     return unicodedata.normalize("NFKC", joined)
 
 
