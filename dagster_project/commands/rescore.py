@@ -100,7 +100,7 @@ def rescore(
                 f"no stage under {lake.root} has left episodes yet: make some first, for example loopwright demo"
             )
         asked = swap.asked(tasks)
-        due = [one for one in found if _is_due(one, asked, pool, swap)]
+        due = [one for one in found if swap.ask is not None or _is_due(one, asked, pool, swap)]
         say(_keys_text(found, due))
         if not due:
             return
@@ -194,7 +194,7 @@ def _keys_text(found: Sequence[Journal], due: Sequence[Journal]) -> str:
         counts[one.stage] += len(one.episodes)
     for one in due:
         waiting[one.stage] += len(one.episodes)
-    rows = [("stage", "episodes", "graded otherwise than now")]
+    rows = [("stage", "episodes", "to grade again")]
     rows += [(stage, f"{counts[stage]:,}", f"{waiting[stage]:,}" if waiting[stage] else "none") for stage in counts]
     ended = "" if due else "\nEvery verdict was reached by the verifier, judge and rubrics of now: nothing to re-score."
     return columns(rows) + ended

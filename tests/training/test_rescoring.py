@@ -146,7 +146,8 @@ def test_segments_from_before_rubrics_are_read_beside_new_ones(tmp_path: Path) -
     assert found.columns == list(EPISODE_SCHEMA)
     assert found.drop(later).equals(frame.drop(later))
     old, new = verdict_of(found.row(0, named=True)), verdict_of(frame.row(0, named=True))
-    assert isinstance(old, Scored) and isinstance(new, Scored)
+    assert isinstance(old, Scored)
+    assert isinstance(new, Scored)
     assert (old.reward, old.rubric, old.dimensions) == (new.reward, 1.0, ())
 
 
