@@ -4,9 +4,9 @@ import dagster as dg
 import polars as pl
 
 from assets import keys
-from assets.benchmarks.judging import TABLE as GRADES
-from assets.benchmarks.judging import may_not_gate
 from assets.tasks.assets import NOT_COMPILED, QUARANTINE
+from assets.tasks.judging import TABLE as GRADES
+from assets.tasks.judging import may_not_gate
 from assets.tasks.pool import tasks_of
 from environments.judges.programmatic import ProgrammaticJudge
 from environments.verifiers.rubric import Rubrics

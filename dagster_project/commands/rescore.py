@@ -14,8 +14,6 @@ import dagster as dg
 import polars as pl
 import typer
 
-from assets.benchmarks.judging import TABLE as GRADES
-from assets.benchmarks.judging import may_not_gate
 from assets.benchmarks.rescoring import (
     NIGHTLY,
     PROBES,
@@ -27,6 +25,8 @@ from assets.benchmarks.rescoring import (
     stored_tasks,
     write_rescored,
 )
+from assets.tasks.judging import ANSWERS, may_not_gate
+from assets.tasks.judging import TABLE as GRADES
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say, warn
 from dagster_project.commands.summary import columns
@@ -147,7 +147,7 @@ def _client(lake: Lake) -> Client:
             raise ValueError(
                 f"the judge's key is to be in the variable {profile.judge.api_key_variable}, which is not set"
             )
-    return ChatEndpoint(**settings).client(lake.folder("benchmarks/judge_answers"), purse="rescore")
+    return ChatEndpoint(**settings).client(lake.folder(ANSWERS), purse="rescore")
 
 
 def _is_due(one: Journal, tasks: Mapping[str, Task], pool: WorldPool, swap: _Swap) -> bool:

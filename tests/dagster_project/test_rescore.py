@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from assets.benchmarks.judging import SCHEMA
-from assets.benchmarks.judging import TABLE as GRADES
 from assets.benchmarks.rescoring import journals
 from assets.frontier.probing import probes_frame
+from assets.tasks.judging import SCHEMA
+from assets.tasks.judging import TABLE as GRADES
 from assets.trajectories.synthesis import synthesise
 from dagster_project.commands import app
 from environments.judges.programmatic import ProgrammaticJudge

@@ -22,8 +22,10 @@ from environments.task import Task
 from environments.verifiers.rubric import KINDS, Rubric, Rubrics
 from training.code import code_of
 
-TABLE: Final = "benchmarks/judge_grades"
-MISSES: Final = "benchmarks/judge_misses"
+TABLE: Final = "tasks/judge_grades"
+MISSES: Final = "tasks/judge_misses"
+ANSWERS: Final = "tasks/judge_answers"
+"""What a language model answered, kept for good."""
 FIGURES: Final = ("macro_f1", "false_pass", "false_fail", "kappa")
 SCHEMA: Final[dict[str, Any]] = {
     "judge": pl.String, "name": pl.String, "rubrics": pl.String, "part": pl.String, "dimension": pl.String,

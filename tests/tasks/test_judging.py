@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assets.benchmarks.judging import (
+from assets.tasks.checks import judge_below_its_bar_gates_nothing
+from assets.tasks.judging import (
     FIGURES,
     SCHEMA,
     TABLE,
@@ -18,7 +19,6 @@ from assets.benchmarks.judging import (
     may_not_gate,
     version_of_grading,
 )
-from assets.tasks.checks import judge_below_its_bar_gates_nothing
 from environments.judge import Asked, Grade, NoGrade
 from environments.judges.marked import BY_HAND
 from environments.judges.programmatic import ProgrammaticJudge
