@@ -28,6 +28,7 @@ defs = dg.Definitions(
         "trainer": Trainer(**profile.trainer.model_dump()),
         "teacher": ChatEndpoint(**profile.teacher.settings()),
         "sandboxes": SandboxSettings(**profile.sandboxes),
+        "judge": ChatEndpoint(**profile.judge.settings()),
     },
 )
 require_all_settings_taken()

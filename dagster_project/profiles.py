@@ -100,6 +100,8 @@ class Profile(_Section):
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
     worlds: WorldSettings = WorldSettings()
     """Where the data of worlds lie."""
+    judge: EndpointSettings = EndpointSettings()
+    """The language model that grades by rubrics, and is graded itself, where one is named."""
     nightly: NightSettings = NightSettings()
     """When the frontier is probed again."""
     sandboxes: Annotated[Mapping[str, Any], AfterValidator(_of_sandboxes)] = {}

@@ -16,7 +16,7 @@ from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, judged_by
 from environments.verifiers.state import state_failure
 from environments.world import World, WorldFailure, WorldPool
 
@@ -91,6 +91,7 @@ def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User =
         world=f"{version}+{faults_version()}",
         tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
         verifier=verifier.version,
+        **judged_by(verifier),
         user=user.version,
         sampler=policy.sampler,
         template=policy.template,

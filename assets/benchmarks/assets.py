@@ -27,7 +27,7 @@ from assets.tasks.pool import tasks_of
 from assets.versions import version_in, version_of
 from environments.policies.scripted import AlwaysRefuse, NoOp
 from environments.task import Task
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for, versions_of_judging
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from resources.checkpoints import ROLLOUTS, Checkpoint, play, read_checkpoint, run_folder
@@ -111,8 +111,9 @@ class _Arena:
         chosen = choose_temperatures(self._played, self.suites["dev"], names, c.temperatures, c.k)
         self.context.log.info("best development temperatures: %s", chosen)
         self._play(wanted_hidden(suites, chosen, c.k, c.greedy_k))
-        pool, verifier = WorldPool(world_maker("atlas")), OutcomeVerifier()
         by_suite = {s: self.suites[s] for s in suites}
+        pool = WorldPool(world_maker("atlas"))
+        verifier = verifier_for(task for tasks in by_suite.values() for task in tasks)
         return judge(self._played, by_suite, chosen, [AlwaysRefuse(), NoOp()], pool, verifier, c.k, c.greedy_k)
 
     def _open(self, suites: Mapping[str, list[Task]]) -> None:
@@ -121,6 +122,7 @@ class _Arena:
             self.lake.write(f"benchmarks/suite_{name}", tasks_frame(tasks))
         versions = {n: c.version for n, c in self.policies.items()}
         versions |= {s: self.lake.version(f"benchmarks/suite_{s}") for s in suites}
+        versions |= versions_of_judging(task for tasks in suites.values() for task in tasks)
         self.folder = run_folder(self.lake, TABLE, ROLLOUTS, self.config.model_dump(), versions)
 
     def _play(self, jobs: Sequence[tuple[str, str, float, int]]) -> None:

@@ -12,11 +12,25 @@ from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
 from assets.tasks.admission import admit
 from assets.tasks.compile import LabelledQuery
-from assets.tasks.figures import families_figure
-from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of
+from assets.tasks.figures import families_figure, judges_figure
+from assets.tasks.judging import (
+    ANSWERS,
+    MISSES,
+    Bar,
+    grade_judges,
+    labelled_episodes,
+    version_of_grading,
+)
+from assets.tasks.judging import TABLE as JUDGES
+from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of, with_judging
 from assets.versions import reported_by_leaf
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.judge import Judge
+from environments.judges.llm import LlmJudge
+from environments.judges.programmatic import ProgrammaticJudge
+from environments.verifiers.composed import verifier_for
+from environments.verifiers.rubric import Rubrics
 from environments.worlds.catalogue import world_maker
+from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from training.trajectories import tasks_frame
 
@@ -95,9 +109,50 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     return labelled_queries(chosen, labels), labelled_queries(texts.join(rest, on="query_id"), labels)
 
 
+class JudgeGradesConfig(StageConfig, stage=keys.JUDGE_GRADES):
+    """How judges are graded, and what is asked of one before it may gate data."""
+
+    per_family: PositiveInt = 2
+    """Gold episodes of each task family that are spoiled in every way that fits."""
+    macro_f1: Share = 0.8
+    """Least mean F1 of the two classes, per dimension, on the episodes marked by hand and on the spoiled ones. Ours."""
+    false_pass: Share = 0.1
+    """Largest share of bad work that a judge passes, likewise. Ours."""
+    invalid: Share = 0.02
+    """Largest share of questions to which a judge gives no grade. Ours."""
+    seed: int = 0
+
+
+@dg.asset(
+    key=keys.JUDGE_GRADES,
+    group_name="tasks",
+    kinds={"python", "parquet"},
+    owners=["team:loopwright"],
+    code_version=f"1-{version_of_grading()}",
+)
+def judge_grades(
+    context: dg.AssetExecutionContext, config: JudgeGradesConfig, lake: Lake, judge: ChatEndpoint
+) -> dg.MaterializeResult:
+    """Every judge against episodes marked by hand and spoiled on purpose: macro-F1, false passes, per dimension."""
+    judges: dict[str, Judge] = {"programmatic": ProgrammaticJudge()}
+    if judge.base_url:
+        judges["llm"] = LlmJudge(judge.client(lake.folder(ANSWERS), purse=context.run_id))
+    labelled = labelled_episodes(config.per_family, config.seed)
+    bar = Bar(config.macro_f1, config.false_pass, config.invalid)
+    found = grade_judges(judges, labelled, Rubrics(), bar, seed=config.seed)
+    lake.write(MISSES, found.misses)
+    low = found.table.filter(~pl.col("above_bar")).select("name", "part", "dimension").rows()
+    context.log.info("%d episodes, %d judges; below the bar: %s", len(labelled), len(judges), low or "nowhere")
+    numbers: dict[str, float | int | str] = {"episodes": len(labelled), "misses": len(found.misses)}
+    for row in found.table.filter(pl.col("macro_f1").is_not_null()).iter_rows(named=True):
+        numbers[f"{row['name']}_{row['part']}_{row['dimension']}_macro_f1"] = row["macro_f1"]
+        numbers[f"{row['name']}_{row['part']}_{row['dimension']}_false_pass"] = row["false_pass"]
+    return materialized(lake, JUDGES, found.table, numbers=numbers, figures={"judges": judges_figure(found.table)})
+
+
 @dg.asset(
     key=keys.ADMITTED_TASKS,
-    deps=[keys.COMPILED_TASKS],
+    deps=[keys.COMPILED_TASKS, keys.JUDGE_GRADES],
     group_name="tasks",
     kinds={"python", "sqlite"},
     owners=["team:loopwright"],
@@ -110,13 +165,15 @@ def admitted_tasks(
 ) -> Iterator[dg.MaterializeResult]:
     """Tasks that the gold solution solves, that cheating does not, and whose world comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
-    result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier(), workers=config.workers)
+    tasks = tasks_of(frame)
+    result = admit(tasks, world_maker("atlas"), verifier_for(tasks), workers=config.workers)
     schema = {"task_id": pl.String, "check": pl.String, "evidence": pl.String}
     lake.write(QUARANTINE, pl.DataFrame(result.rejected, schema=schema, orient="row"))
     context.log.info("%d admitted, %d to quarantine", len(result.admitted), len(result.rejected))
     admitted = (
         tasks_frame(result.admitted).join(frame.select("task_id", "origin"), on="task_id", how="left").sort("task_id")
     )
+    admitted = with_judging(admitted, result.admitted)
     numbers = {
         "compiled": len(frame),
         "quarantined": len(result.rejected),

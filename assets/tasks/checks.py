@@ -5,6 +5,11 @@ import polars as pl
 
 from assets import keys
 from assets.tasks.assets import NOT_COMPILED, QUARANTINE
+from assets.tasks.judging import TABLE as GRADES
+from assets.tasks.judging import may_not_gate
+from assets.tasks.pool import tasks_of
+from environments.judges.programmatic import ProgrammaticJudge
+from environments.verifiers.rubric import Rubrics
 from resources.lake import Lake
 
 
@@ -46,3 +51,16 @@ def every_refusal_has_its_twin(lake: Lake) -> dg.AssetCheckResult:
     found = twins.join(tasks.select(twin="task_id", twin_split="split"), on="twin", how="left")
     alone = found.filter(pl.col("twin_split").is_null() | (pl.col("twin_split") != pl.col("split")))
     return dg.AssetCheckResult(passed=alone.is_empty(), metadata={"refusals": len(twins), "alone": len(alone)})
+
+
+@dg.asset_check(asset=keys.ADMITTED_TASKS, blocking=True)
+def judge_below_its_bar_gates_nothing(lake: Lake) -> dg.AssetCheckResult:
+    """No admitted task takes its reward from a judge that is below its bar, or that was never graded as it is now."""
+    tasks = tasks_of(lake.read("tasks/admitted_tasks"))
+    grades = lake.read(GRADES)
+    refused = may_not_gate(tasks, grades, ProgrammaticJudge().version, Rubrics())
+    told = "; ".join(f"{name}: {why}" for name, why in refused.items())
+    asking = sum(task.rubric is not None for task in tasks)
+    return dg.AssetCheckResult(
+        passed=not refused, metadata={"tasks_with_a_rubric": asking, "may_not_gate": told or "none"}
+    )

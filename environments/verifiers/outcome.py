@@ -59,6 +59,10 @@ def shown(observation: object) -> list[str]:
 class OutcomeVerifier:
     """Grades answers, end state and refusals; an `environments.verifier.Verifier`."""
 
+    def __init__(self, *, beside_rubric: bool = False) -> None:
+        """Make it; `beside_rubric`: somebody else grades the rubrics that tasks name."""
+        self.beside_rubric = beside_rubric
+
     @cached_property
     def version(self) -> str:
         """Hash of the verifier's own code."""
@@ -70,10 +74,15 @@ class OutcomeVerifier:
         """Grade one finished attempt; the agent's own exhausted budget is a scored zero.
 
         Raises:
-            VerifierError: the goal has hidden tests, which only `environments.verifiers.hidden_cases` runs.
+            VerifierError: the goal has hidden tests, which only `environments.verifiers.hidden_cases` runs, or the task
+                names a rubric, and nobody grades it.
         """
         if attempt.task.goal.cases:
             raise VerifierError("the goal has hidden tests: grade it with environments.verifiers.hidden_cases")
+        if attempt.task.rubric is not None and not self.beside_rubric:
+            raise VerifierError(
+                f"task {attempt.task.task_id} names the rubric {attempt.task.rubric!r}: use verifier_for"
+            )
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal

@@ -17,6 +17,8 @@ def answer_to(rule: str, messages: Messages, *, broken: bool, wrong: bool) -> st
         said = json.dumps({"echo": messages[-1]["content"]}, ensure_ascii=False)
     elif rule.startswith("user"):
         said = _played(messages[0]["content"], rule.partition(":")[2])
+    elif rule == "judge":
+        said = _judged(messages, wrong=wrong)
     else:
         said = _taught(messages, wrong=wrong)
     return said[: len(said) // 2] if broken else said
@@ -108,3 +110,13 @@ def _cities(request: str) -> list[dict[str, str]]:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]{3,}|[一-鿿]", text.casefold())) - {"the", "and", "for", "there", "from"}
+
+
+def _judged(messages: Messages, *, wrong: bool) -> str:
+    """Grades an attempt by its answer alone: the best grade, or the second worst where it says "wrong"."""
+    attempt = json.loads(messages[1]["content"].partition("\n")[2])
+    if UNREADABLE in attempt["answer"]:
+        return "I would rather not say."
+    grades = re.findall(r'"([^"]+)"', messages[0]["content"].rpartition("grade: one of ")[2])
+    grade = grades[-2] if "wrong" in attempt["answer"] else grades[-1]
+    return json.dumps({"reason": f"the answer is {attempt['answer']!r}", "grade": "superb" if wrong else grade})
