@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from environments.episode import Attempt, Exchange, ResultKey, Step
+from environments.episode import Attempt, Exchange, ResultKey, Step, exchanges_in
 from environments.policies.scripted import Scripted
 from environments.policy import Action, Answer, Malformed
 from environments.task import Call
