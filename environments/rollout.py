@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, ResultKey, Step, Verdict
 from environments.policy import Action, Answer, Malformed, Policy
+from environments.sealed import sealed
 from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
@@ -39,6 +40,7 @@ def rollout(
 ) -> list[Episode]:
     """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
     worlds = [_begun(attempt, pool.lend()) for attempt in attempts]
+    policy = sealed(policy)
     policy.begin(attempts)
     running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:
