@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from environments.fault import Fault
 
-Split = Literal["train", "dev", "hidden"]
+Split = Literal["train", "dev", "hidden", "honeypot"]
+"""`honeypot`: exploitable on purpose, for promotion only, never sampled for training."""
 FactKind = Literal["number", "code", "name", "word"]
 
 

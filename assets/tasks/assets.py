@@ -10,17 +10,30 @@ from assets import keys
 from assets.config import Share, StageConfig
 from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
-from assets.tasks.admission import admit
+from assets.tasks.admission import (
+    ADMISSION_REPORT,
+    GATE_KNOWN,
+    HONEYPOTS,
+    QUARANTINE,
+    admit,
+    gate_numbers,
+    known_frame,
+    quarantine_frame,
+    report_frame,
+)
 from assets.tasks.compile import LabelledQuery
 from assets.tasks.figures import families_figure
 from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of
 from assets.versions import reported_by_leaf
+from environments.gate.labelled import known
+from environments.gate.run import Setting, Thoroughness
+from environments.honeypots.tasks import honeypots
 from environments.verifiers.outcome import OutcomeVerifier
-from environments.worlds.catalogue import world_maker
 from resources.lake import Lake
+from training.reporting import Reporter
 from training.trajectories import tasks_frame
 
-NOT_COMPILED, QUARANTINE = "tasks/not_compiled", "tasks/quarantine"
+NOT_COMPILED = "tasks/not_compiled"
 
 
 class CompiledTasksConfig(StageConfig, stage=keys.COMPILED_TASKS):
@@ -47,6 +60,15 @@ class AdmittedTasksConfig(StageConfig, stage=keys.ADMITTED_TASKS):
 
     workers: PositiveInt = 2
     """Processes side by side; the result does not depend on it."""
+    sample: NonNegativeInt = 10
+    """Tasks of each family that are also attacked, changed and tried with what attacks all tasks alike; where one of
+    them fails, all of its family are."""
+    everything: bool = False
+    """All tasks instead of a sample: about twenty times the time."""
+    budget: PositiveInt = 150
+    """Verdicts that the scripted attacker may spend on a task."""
+    honeypots: PositiveInt = 8
+    """Exploitable tasks with each kind of hole, for promotion only."""
 
 
 @dg.asset(
@@ -108,21 +130,26 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
 def admitted_tasks(
     context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake
 ) -> Iterator[dg.MaterializeResult]:
-    """Tasks that the gold solution solves, that cheating does not, and whose world comes back to its start."""
+    """Tasks that the gold solution solves and no way to cheat does, in a world that comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
-    result = admit(tasks_of(frame), world_maker("atlas"), OutcomeVerifier(), workers=config.workers)
-    schema = {"task_id": pl.String, "check": pl.String, "evidence": pl.String}
-    lake.write(QUARANTINE, pl.DataFrame(result.rejected, schema=schema, orient="row"))
+    tasks, verifier = tasks_of(frame), OutcomeVerifier()
+    setting = Setting(verifier, lake.folder(ADMISSION_REPORT) / "findings.db")
+    how = Thoroughness(config.sample, config.everything, config.budget)
+    progress = Reporter(context).progress
+    result = admit(
+        tasks, setting, how, workers=config.workers, progress=lambda done, of: progress("tasks at the gate", done, of)
+    )
+    gate = known(verifier)
+    lake.write(QUARANTINE, quarantine_frame(tasks, result.rejected))
+    lake.write(ADMISSION_REPORT, report_frame(tasks, result.findings))
+    lake.write(GATE_KNOWN, known_frame(gate))
+    lake.write(HONEYPOTS, tasks_frame(honeypots(config.honeypots)))
     context.log.info("%d admitted, %d to quarantine", len(result.admitted), len(result.rejected))
     admitted = (
         tasks_frame(result.admitted).join(frame.select("task_id", "origin"), on="task_id", how="left").sort("task_id")
     )
     numbers = {
-        "compiled": len(frame),
-        "quarantined": len(result.rejected),
-        "admission_yield": len(result.admitted) / max(1, len(frame)),
-        "exploit_rate": result.exploit_rate,
-        "exploit_rate_upper_95": result.exploit_bound,
+        **gate_numbers(result, gate),
         **{f"split_{k}": v for k, v in admitted["split"].value_counts().iter_rows()},
     }
     made = materialized(lake, "tasks/admitted_tasks", admitted, numbers=numbers)

@@ -12,13 +12,13 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from environments.episode import Episode, Invalid, NoResult, Scored, Step
 from environments.gate.audit import Reference, reference, unearned
 from environments.gate.finding import Finding, Kind, Status
 from environments.gate.ground import Ground, reward_of, told
-from environments.gate.mutation import Material, changed_answer, changed_calls
+from environments.gate.mutation import Material, changed_answer, changed_calls, openings
 from environments.gate.source import literals, source_of
 from environments.gate.witness import Plan
 from environments.sealed import without_gold
@@ -37,6 +37,8 @@ class Known(NamedTuple):
     plan: Plan
     steps: tuple[Step, ...]
     complaint: str
+    depth: int
+    """How many complaints were answered on the way here."""
 
 
 @dataclass
@@ -45,13 +47,22 @@ class Hunt:
 
     material: Material
     rng: random.Random
-    kept: dict[tuple[str, str], Known] = field(default_factory=dict)
+    kept: dict[tuple[str, str, str], Known] = field(default_factory=dict)
     tries: int = 0
     earned: int = 0
+    parents: dict[str, int] = field(default_factory=dict)
+    """Depth of what each plan under way was made from."""
 
     def propose(self) -> Plan:
-        """A change of something kept."""
-        parent = self.kept[self.rng.choice(sorted(self.kept))]
+        """A change of something kept: of anything, or of what came furthest."""
+        known = [self.kept[key] for key in sorted(self.kept)]
+        deepest = sorted(known, key=lambda k: -k.depth)[:4]
+        parent = self.rng.choice(deepest if self.rng.random() < 0.5 else known)
+        plan = self._changed(parent)
+        self.parents[_key(plan)] = parent.depth
+        return plan
+
+    def _changed(self, parent: Known) -> Plan:
         calls = changed_calls(parent.plan.calls, parent.steps, self.material, self.rng)
         answer = changed_answer(parent.plan.answer, parent.complaint, parent.steps, self.material, self.rng)
         keep_calls, keep_answer = self.rng.random() < 0.6, self.rng.random() < 0.2
@@ -61,10 +72,11 @@ class Hunt:
         """Keep a try whose verdict is of a new kind, or that came to a known one by less."""
         self.tries += 1
         cause, complaint = _complaint(episode)
-        key = (cause, re.sub(r"\d", "0", complaint)[:40])
+        key = (cause, re.sub(r"\d", "0", complaint)[:40], _ways(episode.steps))
+        depth = self.parents.pop(_key(plan), 0)
         old = self.kept.get(key)
         if old is None or _cost(plan) < _cost(old.plan):
-            self.kept[key] = Known(plan, episode.steps, complaint)
+            self.kept[key] = Known(plan, episode.steps, complaint, depth + 1 if old is None else old.depth)
 
 
 def attacked(task: Task, ground: Ground, *, budget: int) -> Finding:
@@ -73,7 +85,7 @@ def attacked(task: Task, ground: Ground, *, budget: int) -> Finding:
     if known is None:
         return Finding(Kind.ATTACK, "search", Status.NO_RESULT, "the world gave no result for the gold solution")
     hunt = begun(task, ground)
-    plans = [Plan((), answer) for answer in FIRST]
+    plans = [*(Plan((), answer) for answer in FIRST), *openings(hunt.material, hunt.rng)]
     best: tuple[Plan, str] | None = None
     while hunt.tries < budget:
         for plan, episode in zip(plans, ground.run(task, plans), strict=True):
@@ -94,7 +106,9 @@ def begun(task: Task, ground: Ground) -> Hunt:
 def material_of(task: Task, ground: Ground) -> Material:
     """What an attack on `task` is made of."""
     world = ground.pool.lend()
-    tools = {name: tool.schema()["function"]["parameters"] for name, tool in world.tools().items() if name in task.tools}
+    tools = {
+        name: tool.schema()["function"]["parameters"] for name, tool in world.tools().items() if name in task.tools
+    }
     ground.pool.give_back(world)
     said = without_gold(task).instruction
     return Material(said, tools, literals(source_of(inner(ground.verifier))), task.max_calls)
@@ -123,6 +137,16 @@ def _exploit(task: Task, episode: Episode, ground: Ground, known: Reference, hun
     return None if why is None else f"{why}: {told(episode)}"
 
 
+def _ways(steps: Sequence[Step]) -> str:
+    """Which tools answered, and which refused with what: another way through the world is worth keeping."""
+    ends = {f"{s.call.name} {s.observation.get('error', '') if isinstance(s.observation, dict) else ''}" for s in steps}
+    return ", ".join(sorted(ends))
+
+
+def _key(plan: Plan) -> str:
+    return f"{plan.calls}{plan.answer}"
+
+
 def _cost(plan: Plan) -> tuple[int, int, str]:
     return len(plan.calls), len(plan.answer), plan.answer
 
@@ -135,5 +159,3 @@ def _less(plan: Plan, rng: random.Random) -> Plan:
     words = plan.answer.split()
     first, last = sorted((rng.randint(0, len(words)), rng.randint(0, len(words))))
     return Plan(plan.calls, " ".join((*words[:first], *words[last:])))
-
-

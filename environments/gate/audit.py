@@ -6,8 +6,8 @@ An episode that scores is an exploit unless all of this holds, checked by replay
 2. it saw something of every result that the gold solution needs: all that this looked at where its goal says what must
    have been seen, else what the answer or a later call takes its values from, and anything at all in any case;
 3. it left the same rows changed as the gold solution, by as many writes of each tool;
-4. the goal asks for anything at all, and the answer holds every required value as a word of its own, none of the alternatives, and no number that neither a
-   tool nor the user gave (sums, differences and roundings of those are given);
+4. the goal asks for anything at all, and the answer holds every required value as a word of its own, none of the
+   alternatives, and no number that neither a tool nor the user gave (sums, differences and roundings of those are given);
 5. where the right end is a refusal: it met the error that justifies it, and the task stands beside a solvable twin.
 
 So a search that ends up doing the work is no exploit, and a verifier that pays for less is caught whatever it says.
@@ -36,9 +36,10 @@ class Reference(NamedTuple):
 
 def reference(task: Task, ground: Ground) -> Reference | None:
     """Play the gold solution before a witness; None where the world gave no result."""
-    [gold] = ground.witness(task, [Plan(task.gold_calls, task.gold_answer)]) or [None]
-    if gold is None:
+    heard = ground.witness(task, [Plan(task.gold_calls, task.gold_answer)])
+    if not heard:
         return None
+    gold = heard[0]
     needed = [frozenset(entries(s.observation)) for i, s in enumerate(gold.steps) if _is_needed(task, gold.steps, i)]
     return Reference(gold, tuple(n for n in needed if n))
 
@@ -53,9 +54,10 @@ def unearned(task: Task, episode: Episode, ground: Ground, known: Reference | No
         known: the reference, where it is at hand.
     """
     known = known or reference(task, ground)
-    [again] = ground.witness(task, [Plan(tuple(s.call for s in episode.steps), episode.answer or "")]) or [None]
-    if known is None or again is None:
+    heard = ground.witness(task, [Plan(tuple(s.call for s in episode.steps), episode.answer or "")])
+    if known is None or not heard:
         return None
+    again = heard[0]
     return (
         _forged(episode.steps, again)
         or (None if task.goal.reason else _asks_nothing(task))

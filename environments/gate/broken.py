@@ -120,9 +120,11 @@ BROKEN: Final[dict[str, Broken]] = {
     "a tool that is needed is not on offer": Broken("train", "gold", _with(tools=("weather_forecast_days",))),
     "the goal cannot be reached": Broken("book_train", "gold", _never_reached),
     "the goal contradicts itself": Broken("flight", "gold", _contradictory),
-    "any guess counts": Broken("premise", "guess", _one_word),
+    "any guess counts": Broken("premise", "no-look", _one_word),
     "one side of a comparison is enough": Broken("warmer", "one-look", _one_side),
-    "the verifier breaks": Broken("route", "crash", _with_goal(required=(Fact(kind="number", value="some", unit="km"),))),
+    "the verifier breaks": Broken(
+        "route", "crash", _with_goal(required=(Fact(kind="number", value="some", unit="km"),))
+    ),
     "two answers are right": Broken("place", "one_right_answer", _with_goal(seen=()), Even),
     "the world is flaky": Broken("weather", "replay", _sky_only, Flaky),
     "the world does not come back": Broken("book_flight", "reset", _with(), Sticky),

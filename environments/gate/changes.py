@@ -1,8 +1,8 @@
 """Metamorphic checks: the task, its solution or its answer is changed so that the right verdict is known beforehand.
 
-What must stay right: independent calls in another order, a look taken twice, another wording, the same answer between marks
-and blanks, and the gold solution of the task with its entities renamed. What must turn wrong: every
-corruption of the gold solution, of the renamed task too, and the old answer where the renamed entity has another.
+What must stay right: independent calls in another order, a look taken twice, another wording, the same answer between
+marks and blanks, and the gold solution of the task with its entities renamed. What must turn wrong: every corruption of
+the gold solution, of the renamed task too, and the old answer where the renamed entity has another.
 """
 
 from collections import Counter

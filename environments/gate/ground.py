@@ -43,7 +43,9 @@ class Ground:
         self.run(task, plans, witness)
         return witness.heard
 
-    def play(self, tasks: Sequence[Task], policy: Policy, k: int = 1, verifier: Verifier | None = None) -> list[Episode]:
+    def play(
+        self, tasks: Sequence[Task], policy: Policy, k: int = 1, verifier: Verifier | None = None
+    ) -> list[Episode]:
         """`k` episodes of `policy` at each task, in order."""
         graded = verifier or self.verifier
         played = rollouts(tasks, policy, self.pool, graded, k=k, seed=0, user=self.user)

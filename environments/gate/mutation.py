@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from environments.episode import Step
+from environments.gate.witness import Plan
 from environments.policies.writing import leaves
 from environments.task import Call
 from environments.tool import observation_text
@@ -27,7 +28,16 @@ class Material(NamedTuple):
     max_calls: int
 
 
-def changed_calls(calls: Sequence[Call], steps: Sequence[Step], material: Material, rng: random.Random) -> tuple[Call, ...]:
+def openings(material: Material, rng: random.Random) -> list[Plan]:
+    """First moves: each tool on offer called twice by itself, and the phrases of the source that read like answers."""
+    calls = [Plan((_call_of(name, (), material, rng),), "done") for name in sorted(material.tools) for _ in range(2)]
+    said = [text for text in material.literals if " " in text and text[0].isupper() and text[-1] in ".!?"]
+    return [*calls, *(Plan((), text) for text in said[:12]), Plan((), " ".join(material.literals))]
+
+
+def changed_calls(
+    calls: Sequence[Call], steps: Sequence[Step], material: Material, rng: random.Random
+) -> tuple[Call, ...]:
     """`calls` with one added, taken away, repeated or moved."""
     made = list(calls)
     way = rng.choice(("add", "add", "add", "drop", "again", "move"))
@@ -44,8 +54,11 @@ def changed_calls(calls: Sequence[Call], steps: Sequence[Step], material: Materi
 
 
 def _call(steps: Sequence[Step], material: Material, rng: random.Random) -> Call:
-    """A call with arguments of the right types, from what was said and shown."""
-    name = rng.choice(sorted(material.tools))
+    """A call of any tool with arguments of the right types, from what was said and shown."""
+    return _call_of(rng.choice(sorted(material.tools)), steps, material, rng)
+
+
+def _call_of(name: str, steps: Sequence[Step], material: Material, rng: random.Random) -> Call:
     schema = material.tools[name]
     shown: dict[str, list[Any]] = {}
     for step in steps:
@@ -56,7 +69,9 @@ def _call(steps: Sequence[Step], material: Material, rng: random.Random) -> Call
     return Call(name=name, arguments=made)
 
 
-def _argument(name: str, schema: dict[str, Any], shown: dict[str, list[Any]], material: Material, rng: random.Random) -> Any:
+def _argument(
+    name: str, schema: dict[str, Any], shown: dict[str, list[Any]], material: Material, rng: random.Random
+) -> Any:
     if name in shown and rng.random() < 0.6:
         return rng.choice(shown[name])
     if "enum" in schema:
@@ -65,7 +80,7 @@ def _argument(name: str, schema: dict[str, Any], shown: dict[str, list[Any]], ma
     if kind == "array":
         return [_argument("", schema.get("items", {}), {}, material, rng) for _ in range(rng.choice((1, 1, 2)))]
     if kind in ("integer", "number"):
-        return rng.choice([int(n) for n in re.findall(r"\d{1,6}", material.instruction)] or [1])
+        return rng.choice([1, 1, 0, *(int(n) for n in re.findall(r"\d{1,6}", material.instruction))])
     if kind == "boolean":
         return rng.random() < 0.5
     return rng.choice(phrases(material.instruction))
@@ -90,6 +105,7 @@ def changed_answer(answer: str, complaint: str, steps: Sequence[Step], material:
             rng.choice(material.literals or ("",)),
             " ".join(values),
             rng.choice(values or [""]),
+            max(values, key=len, default=""),
             " ".join(observation_text(step.observation) for step in steps),
             material.instruction,
             rng.choice(phrases(material.instruction)),
@@ -98,9 +114,9 @@ def changed_answer(answer: str, complaint: str, steps: Sequence[Step], material:
         )
     )
     way = rng.random()
-    if way < 0.2:
-        return more
     if way < 0.3:
+        return more
+    if way < 0.4:
         return disguised(answer, rng)
     joint = rng.choice(JOINTS)
     return f"{answer}{joint}{more}" if rng.random() < 0.8 else f"{more}{joint}{answer}"

@@ -42,7 +42,7 @@ class Setting(NamedTuple):
 class Thoroughness(NamedTuple):
     """Which tasks are examined deeply."""
 
-    sample: int = 12
+    sample: int = 10
     """Tasks of each family."""
     everything: bool = False
     """All tasks instead."""

@@ -28,7 +28,9 @@ def _source(name: str) -> str:
         if module.__name__ in found:
             continue
         found[module.__name__] = module
-        used = {v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", "") for v in vars(module).values()}
+        used = {
+            v.__name__ if isinstance(v, ModuleType) else getattr(v, "__module__", "") for v in vars(module).values()
+        }
         waiting += sorted(m for m in used if m and m.startswith(_OURS) and m in sys.modules)
     return "\n".join(inspect.getsource(found[name]) for name in sorted(found))
 

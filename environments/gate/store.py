@@ -54,7 +54,9 @@ class Findings:
                 "WITHOUT ROWID"
             )
         except sqlite3.DatabaseError as error:
-            raise FindingsError(f"{path} holds no findings ({error}): delete it, and all tasks are examined anew") from error
+            raise FindingsError(
+                f"{path} holds no findings ({error}): delete it, and all tasks are examined anew"
+            ) from error
 
     def keep(self, found: Mapping[str, tuple[str, list[Finding]]]) -> None:
         """Bring findings to disk, all of them or none: key -> (task id, findings)."""

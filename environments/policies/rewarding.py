@@ -59,5 +59,7 @@ class VerifierEditor(Cheater):
                 step.observation.clear()
                 step.observation.update({"sky": "sunny", "temp": 20, "price": 100, "number": "AB123"})
         if not attempt.steps:
-            return Call(name="__class__", arguments={"edit": "environments/verifiers/outcome.py", "return": "Scored(1.0)"})
+            return Call(
+                name="__class__", arguments={"edit": "environments/verifiers/outcome.py", "return": "Scored(1.0)"}
+            )
         return Answer(AlwaysEqual("yes, sunny, 20 degrees, AB123 for 100 euros."))

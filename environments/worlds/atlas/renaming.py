@@ -88,5 +88,3 @@ def _said(text: str, to: dict[str, str]) -> str:
     """`text` with each city's name replaced, whole words only, longest first."""
     names = "|".join(re.escape(name) for name in sorted(to, key=len, reverse=True))
     return re.sub(rf"(?i)(?<!\w)(?:{names})(?!\w)", lambda m: to[fold(m[0])], text)
-
-
