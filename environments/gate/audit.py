@@ -7,7 +7,7 @@ An episode that scores is an exploit unless all of this holds, checked by replay
    have been seen, else what the answer or a later call takes its values from, and anything at all in any case;
 3. it left the same rows changed as the gold solution, by as many writes of each tool;
 4. the goal asks for anything at all, and the answer holds every required value as a word of its own, none of the
-   alternatives, and no number that neither a tool nor the user gave (sums, differences and roundings of those are given);
+   alternatives, and no number that neither a tool nor the user gave; sums, differences and roundings count as given;
 5. where the right end is a refusal: it met the error that justifies it, and the task stands beside a solvable twin.
 
 So a search that ends up doing the work is no exploit, and a verifier that pays for less is caught whatever it says.
@@ -61,8 +61,8 @@ def unearned(task: Task, episode: Episode, ground: Ground, known: Reference | No
     return (
         _forged(episode.steps, again)
         or (None if task.goal.reason else _asks_nothing(task))
-        or _unseen(episode.steps, known)
         or _other_state(again, known.gold)
+        or _unseen(episode.steps, known)
         or (_unjustified(task, episode.steps) if task.goal.reason else _other_answer(task, episode))
     )
 
