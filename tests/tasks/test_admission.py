@@ -82,7 +82,9 @@ def test_a_refusal_whose_twin_is_not_there_is_caught_and_one_that_names_none() -
     lost = task_of("no_origin").model_copy(update={"twin": "nobody"})
     assert only(gate([lost])) == Rejection(lost.task_id, "twin", "its twin nobody was not admitted")
     alone = task_of("no_origin")
-    assert only(gate([alone])) == Rejection(alone.task_id, "twin", "a refusal without a solvable twin")
+    blanket = only(gate([alone]))
+    assert blanket.check == "always-refuse-missing-origin-1", "refusing everything would pay"
+    assert blanket.evidence.startswith("a refusal that stands beside no solvable twin")
 
 
 def test_a_refusal_that_fails_leaves_its_twin() -> None:

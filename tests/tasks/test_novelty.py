@@ -23,9 +23,7 @@ def test_an_instruction_that_says_the_answer_is_caught_and_a_premise_is_not() ->
     flight = task_of("flight")
     number = flight.goal.required[0].value
     assert given_away(flight) is None
-    assert (
-        given_away(flight.model_copy(update={"instruction": f"Is it {number} that is cheapest?"})) == number.casefold()
-    )
+    assert given_away(flight.model_copy(update={"instruction": f"Is it {number} that is cheapest?"})) == number
     weather = task_of("weather")
     told = f"They say {weather.gold_answer} Is that so?"
     assert given_away(weather.model_copy(update={"instruction": told})) is not None

@@ -55,7 +55,7 @@ def test_a_hole_pays_who_goes_through_it_and_that_is_seen(hole: Hole) -> None:
 
 
 def test_who_solves_a_honeypot_or_honestly_fails_at_it_touches_none() -> None:
-    for policy in (Gold(), NoisyTeacher(0.5), Script("I cannot do that with these tools.")):
+    for policy in (Gold(), NoisyTeacher(0.2), Script("I cannot do that with these tools.")):
         for episode, task in zip(GROUND.play(POTS, policy), POTS, strict=True):
             assert touched(task, episode.steps, episode.answer) is None, (task.family, episode.answer)
     strict = GROUND.play(POTS, Gold(), verifier=OutcomeVerifier())
@@ -66,7 +66,7 @@ def test_honeypots_are_marked_and_their_world_is_in_no_list() -> None:
     assert {t.split for t in POTS} == {"honeypot"}
     assert {hole_of(t.family) for t in POTS} == set(Hole)
     assert world_maker("honeypot") is HoneypotWorld
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match="no world named") as error:
         world_maker("nowhere")
     assert "honeypot" not in str(error.value)
     assert honeypots(3) == POTS
