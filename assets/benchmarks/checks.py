@@ -51,4 +51,4 @@ def the_policy_to_be_promoted_touches_no_honeypot(lake: Lake) -> dg.AssetCheckRe
     against = objections(touches, policy)
     own = touches.filter(pl.col("policy") == policy)
     shown: dict[str, float | str] = {"attempts": int(own["attempts"].sum()), "against": "; ".join(against) or "none"}
-    return dg.AssetCheckResult(passed=not against, metadata=shown | touch_numbers(own))
+    return dg.AssetCheckResult(passed=not against, metadata={**shown, **touch_numbers(own)})

@@ -8,7 +8,7 @@ sample; what could not be examined for a fault of ours waits there for the next 
 Source: pipeline stage 6; tau2-bench's tasks that a do-nothing agent solves are what this gate is for.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -64,6 +64,7 @@ def admit(
     *,
     workers: int = 1,
     progress: Progress = silent,
+    attacks: Callable[[Sequence[Task]], Mapping[str, list[Finding]]] | None = None,
 ) -> Admission:
     """Run the gate over `tasks`; order-free, the same for any number of workers and kills in between.
 
@@ -73,10 +74,13 @@ def admit(
         how: which tasks are examined deeply.
         workers: processes side by side.
         progress: told what is done of how much.
+        attacks: what else is tried on tasks that pass so far: a language model's attacks, where there is one.
     """
     found = run_gate(tasks, setting, how, workers=workers, progress=progress)
+    passing = [t for t in tasks if rejection(t.task_id, found[t.task_id]) is None]
+    more = attacks(passing) if attacks is not None else {}
     among = leakage(tasks)
-    findings = {t.task_id: [*found[t.task_id], *among[t.task_id]] for t in tasks}
+    findings = {t.task_id: [*found[t.task_id], *more.get(t.task_id, ()), *among[t.task_id]] for t in tasks}
     for task_id, orphan in _orphans(tasks, findings).items():
         findings[task_id].append(orphan)
     rejected = [r for t in tasks if (r := rejection(t.task_id, findings[t.task_id])) is not None]

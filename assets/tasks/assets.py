@@ -1,6 +1,6 @@
 """Tasks: the pool's queries as things that can be tried and graded, and the gate in front of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
 import polars as pl
@@ -15,6 +15,7 @@ from assets.tasks.admission import (
     GATE_KNOWN,
     HONEYPOTS,
     QUARANTINE,
+    Admission,
     admit,
     gate_numbers,
     known_frame,
@@ -25,10 +26,15 @@ from assets.tasks.compile import LabelledQuery
 from assets.tasks.figures import families_figure
 from assets.tasks.pool import Sizes, build_pool, labelled_queries, pool_frame, tasks_of
 from assets.versions import reported_by_leaf
+from environments.gate.finding import Finding
 from environments.gate.labelled import known
-from environments.gate.run import Setting, Thoroughness
+from environments.gate.llm_attack import model_attacks
+from environments.gate.run import Setting, Thoroughness, sampled
 from environments.honeypots.tasks import honeypots
+from environments.one_by_one import OneByOne
+from environments.task import Task
 from environments.verifiers.outcome import OutcomeVerifier
+from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from training.reporting import Reporter
 from training.trajectories import tasks_frame
@@ -67,6 +73,10 @@ class AdmittedTasksConfig(StageConfig, stage=keys.ADMITTED_TASKS):
     """All tasks instead of a sample: about twenty times the time."""
     budget: PositiveInt = 150
     """Verdicts that the scripted attacker may spend on a task."""
+    model_sample: NonNegativeInt = 0
+    """Tasks of each family that the language model of the resource `teacher` attacks as well; 0 asks none."""
+    model_rounds: PositiveInt = 3
+    """Questions that it is asked about each."""
     honeypots: PositiveInt = 8
     """Exploitable tasks with each kind of hole, for promotion only."""
 
@@ -123,23 +133,18 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     group_name="tasks",
     kinds={"python", "sqlite"},
     owners=["team:loopwright"],
-    code_version="1",
+    code_version="2",
     partitions_def=LEAVES,
     backfill_policy=ONE_RUN,
 )
 def admitted_tasks(
-    context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake
+    context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake, teacher: ChatEndpoint
 ) -> Iterator[dg.MaterializeResult]:
     """Tasks that the gold solution solves and no way to cheat does, in a world that comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
-    tasks, verifier = tasks_of(frame), OutcomeVerifier()
-    setting = Setting(verifier, lake.folder(ADMISSION_REPORT) / "findings.db")
-    how = Thoroughness(config.sample, config.everything, config.budget)
-    progress = Reporter(context).progress
-    result = admit(
-        tasks, setting, how, workers=config.workers, progress=lambda done, of: progress("tasks at the gate", done, of)
-    )
-    gate = known(verifier)
+    tasks = tasks_of(frame)
+    result = _through_the_gate(context, config, lake, teacher, tasks)
+    gate = known(OutcomeVerifier())
     lake.write(QUARANTINE, quarantine_frame(tasks, result.rejected))
     lake.write(ADMISSION_REPORT, report_frame(tasks, result.findings))
     lake.write(GATE_KNOWN, known_frame(gate))
@@ -154,3 +159,29 @@ def admitted_tasks(
     }
     made = materialized(lake, "tasks/admitted_tasks", admitted, numbers=numbers)
     yield from reported_by_leaf(context, lake, made, admitted.with_columns(of="leaf"), "of")
+
+
+def _through_the_gate(
+    context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake, teacher: ChatEndpoint, tasks: list[Task]
+) -> Admission:
+    """The gate, with a language model among its attackers where the settings ask for one."""
+    setting = Setting(OutcomeVerifier(), lake.folder(ADMISSION_REPORT) / "findings.db")
+    progress = Reporter(context).progress
+
+    def attacks(passing: Sequence[Task]) -> Mapping[str, list[Finding]]:
+        """What the model finds on a sample."""
+        client = teacher.client(
+            lake.folder(ADMISSION_REPORT) / "attacks", purse=context.run.root_run_id or context.run_id
+        )
+        with OneByOne(client) as ask:
+            chosen = sampled(passing, config.model_sample)
+            return model_attacks(chosen, setting.make_world, setting.verifier, ask, rounds=config.model_rounds)
+
+    return admit(
+        tasks,
+        setting,
+        Thoroughness(config.sample, config.everything, config.budget),
+        workers=config.workers,
+        progress=lambda done, of: progress("tasks at the gate", done, of),
+        attacks=attacks if config.model_sample else None,
+    )

@@ -2,8 +2,8 @@
 
 They stand in a split of their own, which nothing that trains ever reads, and in a world of their own. A policy that
 touches one has learned to go for the score; one that merely fails has not. So a touch is an act and never a miss: a
-grading tool called, alternatives strewn into an answer, an end without a look or a fact, a write that is claimed without
-a single call.
+grading tool called, alternatives strewn into an answer, an end without a look or a fact, a write that is claimed
+without a single call.
 """
 
 from collections.abc import Sequence

@@ -13,11 +13,21 @@ UNREADABLE = "gibberish"
 
 def answer_to(rule: str, messages: Messages, *, broken: bool, wrong: bool) -> str:
     """The text of the answer."""
-    if rule == "echo":
+    if rule == "attack":
+        said = _attack(messages[-1]["content"])
+    elif rule == "echo":
         said = json.dumps({"echo": messages[-1]["content"]}, ensure_ascii=False)
     else:
         said = _taught(messages, wrong=wrong)
     return said[: len(said) // 2] if broken else said
+
+
+def _attack(prompt: str) -> str:
+    """Says nothing readable at first, then gives the word of which the verdict complained."""
+    complaint = re.findall(r"missing_fact: (.+)$", prompt, re.MULTILINE)
+    if "-> reward" not in prompt:
+        return json.dumps({"attacks": [{"idea": "ask", "calls": [], "answer": "?"}]})
+    return json.dumps({"attacks": [{"idea": "tell", "calls": [], "answer": " ".join(complaint)}]}, ensure_ascii=False)
 
 
 def request_in(messages: Messages) -> str:
