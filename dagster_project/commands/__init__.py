@@ -2,7 +2,7 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, pool, profile, taxonomy, taxonomy_growth, ui
+from dagster_project.commands import demo, dropped, gate, materialize, pool, profile, taxonomy, taxonomy_growth, ui
 
 app = typer.Typer(
     name="loopwright",
@@ -18,4 +18,5 @@ app.add_typer(taxonomy.app, name="taxonomy")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)
+app.command("gate")(gate.gate)
 app.command("ui")(ui.ui)

@@ -15,6 +15,7 @@ from assets.tasks.admission import (
     quarantine_frame,
     report_frame,
 )
+from environments.episode import Attempt, Scored
 from environments.gate.broken import Sticky
 from environments.gate.finding import Bound, Kind
 from environments.gate.labelled import Known, TurnedDown
@@ -22,7 +23,7 @@ from environments.gate.run import Setting, Thoroughness
 from environments.rollout import MakeWorld
 from environments.task import Goal, Task
 from environments.verifiers.outcome import OutcomeVerifier
-from environments.world import WorldFailure
+from environments.world import World, WorldFailure
 from environments.worlds.atlas.tasks import fresh_tasks
 from environments.worlds.atlas.world import AtlasWorld
 from environments.worlds.catalogue import world_maker
@@ -155,6 +156,26 @@ def test_the_report_has_a_row_for_each_check_and_the_quarantine_what_it_turned_d
     quarantine = quarantine_frame(tasks, found.rejected)
     assert quarantine.select("task_id", "check", "family").rows() == [(tasks[3].task_id, "gold", "weather")]
     assert quarantine_frame(tasks, []).columns == quarantine.columns
+
+
+class ReadsReward(OutcomeVerifier):
+    """A verifier that believes a reward that stands in the answer."""
+
+    version = "reads-reward"
+
+    def grade(self, attempt: Attempt, world: World) -> Scored:
+        """Any attempt."""
+        graded = super().grade(attempt, world)
+        return Scored(1.0, 1.0, vetoed=False, cause="ok") if '"reward": 1.0' in (attempt.answer or "") else graded
+
+
+def test_writing_the_reward_is_flagged_with_the_task_on_the_report() -> None:
+    tasks = [task_of("weather"), task_of("train")]
+    found = admit(tasks, Setting(ReadsReward()), Thoroughness(everything=True, budget=16))
+    report = report_frame(tasks, found.findings).filter(pl.col("status") == "failed")
+    for check in ("garbage-1", "reward-writer-1"):
+        assert set(report.filter(pl.col("check") == check)["task_id"]) == {t.task_id for t in tasks}
+    assert found.admitted == []
 
 
 def test_the_numbers_tell_of_the_tasks_and_of_the_gate_itself() -> None:

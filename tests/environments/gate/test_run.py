@@ -26,7 +26,7 @@ from environments.gate.run import Setting, Thoroughness, run_gate
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.worlds.atlas.tasks import fresh_tasks
 if __name__ == "__main__":
-    run_gate(fresh_tasks(400, "train", 22), Setting(OutcomeVerifier(), Path(sys.argv[1])), Thoroughness(sample=0))
+    run_gate(fresh_tasks(240, "train", 22), Setting(OutcomeVerifier(), Path(sys.argv[1])), Thoroughness(sample=0))
 """
 
 
@@ -58,7 +58,7 @@ def test_a_killed_gate_goes_on_where_it_was(tmp_path: Path) -> None:
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     kept = _kept(store)
-    tasks = fresh_tasks(400, "train", 22)
+    tasks = fresh_tasks(240, "train", 22)
     assert 0 < kept < len(tasks), "it was killed in the middle"
     known = Findings(store)
     setting = Setting(OutcomeVerifier(), store)
