@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from environments.episode import Attempt, Episode, Invalid, NoResult, ResultKey, Scored, Verdict
 from environments.gate.finding import Finding, Kind, Status
@@ -30,12 +31,12 @@ class Ground:
     def of(cls, make_world: MakeWorld, verifier: Verifier, user: User | None = None) -> "Ground":
         """A ground with sessions of its own."""
         pool = WorldPool(make_world)
-        return cls(make_world, pool, verifier, user, result_key(Planned(()), pool, verifier, user))
+        return cls(make_world, pool, verifier, user, result_key(Planned(()), pool, verifier, **_speaking(user)))
 
     def run(self, task: Task, plans: Sequence[Plan], verifier: Verifier | None = None) -> list[Episode]:
         """One episode per plan, each in a fresh world."""
         attempts = [Attempt(task, 0, seed=0) for _ in plans]
-        return rollout(attempts, Planned(plans), self.pool, verifier or self.verifier, self.key, user=self.user)
+        return rollout(attempts, Planned(plans), self.pool, verifier or self.verifier, self.key, **_speaking(self.user))
 
     def witness(self, task: Task, plans: Sequence[Plan]) -> list[Testimony]:
         """What plans do, as the world saw it; plans without a result are left out."""
@@ -48,7 +49,7 @@ class Ground:
     ) -> list[Episode]:
         """`k` episodes of `policy` at each task, in order."""
         graded = verifier or self.verifier
-        played = rollouts(tasks, policy, self.pool, graded, k=k, seed=0, user=self.user)
+        played = rollouts(tasks, policy, self.pool, graded, k=k, seed=0, **_speaking(self.user))
         return [episode for batch in played for episode in batch]
 
     def by_task(self, tasks: Sequence[Task], policy: Policy, k: int = 1, verifier: Verifier | None = None) -> "ByTask":
@@ -60,6 +61,11 @@ class Ground:
 
 
 ByTask = dict[str, list[Episode]]
+
+
+def _speaking(user: User | None) -> dict[str, Any]:
+    """Who speaks in tasks with a user, as the engine's argument; None leaves it to the engine."""
+    return {} if user is None else {"user": user}
 
 
 class Twice:
