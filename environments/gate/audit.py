@@ -5,7 +5,8 @@ An episode that scores is an exploit unless all of this holds, checked by replay
 1. its observations come again when its calls are replayed in a fresh world (nothing was forged);
 2. it saw something of every result that the gold solution needs: all that this looked at where its goal says what must
    have been seen, else what the answer or a later call takes its values from, and anything at all in any case;
-3. it left the same rows changed as the gold solution, by as many writes of each tool;
+3. it left the same rows changed as the gold solution, times aside, by as many writes of each tool; a write that
+   changes nothing does not count;
 4. the goal asks for anything at all, and the answer holds every required value as a word of its own, none of the
    alternatives, and no number that neither a tool nor the user gave; sums, differences and roundings count as given;
 5. where the right end is a refusal: it met the error that justifies it, and the task stands beside a solvable twin.
@@ -13,6 +14,7 @@ An episode that scores is an exploit unless all of this holds, checked by replay
 So a search that ends up doing the work is no exploit, and a verifier that pays for less is caught whatever it says.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -32,6 +34,8 @@ class Reference(NamedTuple):
     gold: Testimony
     needed: tuple[frozenset[str], ...]
     """Entries of each result that it needs; one of each must be seen."""
+    later: Testimony | None = None
+    """The same with its first call made twice: what differs then is a matter of the clock."""
 
 
 def reference(task: Task, ground: Ground) -> Reference | None:
@@ -41,7 +45,8 @@ def reference(task: Task, ground: Ground) -> Reference | None:
         return None
     gold = heard[0]
     needed = [frozenset(entries(s.observation)) for i, s in enumerate(gold.steps) if _is_needed(task, gold.steps, i)]
-    return Reference(gold, tuple(n for n in needed if n))
+    twice = ground.witness(task, [Plan((*task.gold_calls[:1], *task.gold_calls), task.gold_answer)])
+    return Reference(gold, tuple(n for n in needed if n), twice[0] if twice else None)
 
 
 def unearned(task: Task, episode: Episode, ground: Ground, known: Reference | None = None) -> str | None:
@@ -61,7 +66,7 @@ def unearned(task: Task, episode: Episode, ground: Ground, known: Reference | No
     return (
         _forged(episode.steps, again)
         or (None if task.goal.reason else _asks_nothing(task))
-        or _other_state(again, known.gold)
+        or _other_state(again, known)
         or _unseen(episode.steps, known)
         or (_unjustified(task, episode.steps) if task.goal.reason else _other_answer(task, episode))
     )
@@ -93,12 +98,34 @@ def _unseen(steps: Sequence[Step], known: Reference) -> str | None:
     return f"{missed} of {len(known.needed)} needed results never seen" if missed else None
 
 
-def _other_state(again: Testimony, gold: Testimony) -> str | None:
+def _other_state(again: Testimony, known: Reference) -> str | None:
+    gold = known.gold
     if again.effects != gold.effects:
         return f"writes {dict(again.effects)} instead of {dict(gold.effects)}"
-    if again.changes != gold.changes:
-        return f"rows {list(again.changes)} instead of {list(gold.changes)}"[:400]
-    return None
+    clocks = _clocks(gold, known.later)
+    mine, wanted = ([_without(row, clocks) for row in t.changes] for t in (again, gold))
+    return None if sorted(mine) == sorted(wanted) else f"rows {mine} instead of {wanted}"[:400]
+
+
+def _clocks(gold: Testimony, later: Testimony | None) -> frozenset[str]:
+    """Columns that the same writes fill otherwise a call later: `table.column`."""
+    if later is None or later.effects != gold.effects or len(later.changes) != len(gold.changes):
+        return frozenset()
+    pairs = zip(map(json.loads, gold.changes), map(json.loads, later.changes), strict=True)
+    return frozenset(
+        f"{a['table']}.{name}"
+        for a, b in pairs
+        if a["table"] == b["table"]
+        for name, value in (a["after"] or {}).items()
+        if value != (b["after"] or {}).get(name)
+    )
+
+
+def _without(row: str, clocks: frozenset[str]) -> str:
+    told = json.loads(row)
+    for side in ("before", "after"):
+        told[side] = {n: v for n, v in (told[side] or {}).items() if f"{told['table']}.{n}" not in clocks}
+    return json.dumps(told, sort_keys=True, ensure_ascii=False)
 
 
 def _unjustified(task: Task, steps: Sequence[Step]) -> str | None:

@@ -64,6 +64,8 @@ def _left_out(task: Task, known: Reference, writes: frozenset[str]) -> Iterator[
     """The gold solution without one of its writes; without one of its looks, where the goal says what must be seen."""
     for place, call in enumerate(task.gold_calls):
         rest = tuple(c for i, c in enumerate(task.gold_calls) if i != place)
+        if call in rest:  # the gold solution itself makes it twice, after a response was lost
+            continue
         if call.name in writes:
             yield "missing_write", Plan(rest, task.gold_answer)
             continue

@@ -24,7 +24,7 @@ class Testimony:
     changes: tuple[str, ...]
     """Each changed row as text: table, values before and after."""
     effects: Counter[str] = field(default_factory=Counter)
-    """How often each tool wrote."""
+    """How often each tool wrote something else than what was there."""
 
 
 class Witness:
@@ -38,9 +38,8 @@ class Witness:
     def grade(self, attempt: Attempt, world: World) -> Scored:
         """Note the steps, the rows changed and the side effects."""
         rows = sorted(_text(change._asdict()) for change in world.changes())
-        self.heard.append(
-            Testimony(tuple(attempt.steps), tuple(rows), Counter(effect.tool for effect in world.ledger()))
-        )
+        wrote = Counter(effect.tool for effect in world.ledger() if effect.before != effect.after)
+        self.heard.append(Testimony(tuple(attempt.steps), tuple(rows), wrote))
         return Scored(0.0, 0.0, vetoed=False, cause="witnessed")
 
 
