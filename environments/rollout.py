@@ -12,6 +12,7 @@ from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, 
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import FaultyWorld, faults_version, with_faults
 from environments.policy import Action, Answer, Malformed, Policy
+from environments.sealed import sealed
 from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
@@ -45,6 +46,7 @@ def rollout(
     """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
     lent = [pool.lend() for _ in attempts]
     worlds = [_begun(attempt, world) for attempt, world in zip(attempts, lent, strict=True)]
+    policy = sealed(policy)
     policy.begin(attempts)
     running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:

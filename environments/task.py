@@ -6,13 +6,16 @@ that admission can prove the task solvable, and only scripted policies may look 
 
 import hashlib
 import json
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from environments.fault import Fault
 
-Split = Literal["train", "dev", "hidden"]
+Split = Literal["train", "dev", "hidden", "honeypot"]
+"""`honeypot`: exploitable on purpose, for promotion only, never sampled for training."""
 FactKind = Literal["number", "code", "name", "word"]
 Persona = Literal["plain", "impatient", "forgetful"]
 
@@ -197,7 +200,13 @@ class Task(BaseModel):
     rubric: str | None = None
     """Name of the rubric that grades what no state shows; None where nothing is left to grade."""
 
-    @property
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, which has an id of its own."""
+        made = super().model_copy(update=update, deep=deep)
+        made.__dict__.pop("task_id", None)
+        return made
+
+    @cached_property
     def task_id(self) -> str:
         """Content hash: same instruction, tools, goal, budget, start, faults and user give the same id."""
         goal = self.goal.model_dump(mode="json", exclude=_LATER_IN_GOAL)

@@ -2,7 +2,18 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, pool, profile, rescore, taxonomy, taxonomy_growth, ui
+from dagster_project.commands import (
+    demo,
+    dropped,
+    gate,
+    materialize,
+    pool,
+    profile,
+    rescore,
+    taxonomy,
+    taxonomy_growth,
+    ui,
+)
 
 app = typer.Typer(
     name="loopwright",
@@ -19,4 +30,5 @@ app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)
 app.command("rescore")(rescore.rescore)
+app.command("gate")(gate.gate)
 app.command("ui")(ui.ui)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from environments.episode import Attempt, Exchange, ResultKey, Step, exchanges_in
-from environments.policies.scripted import Scripted
+from environments.policies.script import Scripted
 from environments.policy import Action, Answer, Malformed
 from environments.task import Call
 from environments.user import Reply

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from environments.episode import Attempt
-from environments.policies.scripted import Scripted
+from environments.policies.script import Scripted
 from environments.policy import Action, Answer
 from environments.task import Call
 

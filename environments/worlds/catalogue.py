@@ -5,6 +5,7 @@ from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from environments.honeypots.world import HoneypotWorld
 from environments.world import World
 from environments.worlds.airline.world import AirlineWorld
 from environments.worlds.atlas.world import AtlasWorld
@@ -18,6 +19,8 @@ _SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "desk": DeskWor
 _OF_AN_ENGINE: dict[str, Callable[[], World]] = {"workspace": WorkspaceWorld}
 _WITHOUT_A_FOLDER = {**_SHIPPED, **_OF_AN_ENGINE}
 _OF_A_TAU2_FOLDER: dict[str, Callable[[Path], World]] = {"airline": AirlineWorld, "retail": RetailWorld}
+_FOR_PROMOTION: dict[str, Callable[[], World]] = {"honeypot": HoneypotWorld}
+"""Named in no list: nothing is made or trained in them."""
 
 
 def shipped_worlds() -> tuple[str, ...]:
@@ -38,6 +41,8 @@ def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]
     """
     if name in _WITHOUT_A_FOLDER:
         return _WITHOUT_A_FOLDER[name]
+    if name in _FOR_PROMOTION:
+        return _FOR_PROMOTION[name]
     if name in _OF_A_TAU2_FOLDER:
         return _of_a_folder(name, folder)
     offered = {e.name: e for e in entry_points(group=ENTRY_POINTS)}

@@ -13,7 +13,9 @@ UNREADABLE = "gibberish"
 
 def answer_to(rule: str, messages: Messages, *, broken: bool, wrong: bool) -> str:
     """The text of the answer."""
-    if rule == "echo":
+    if rule == "attack":
+        said = _attack(messages[-1]["content"])
+    elif rule == "echo":
         said = json.dumps({"echo": messages[-1]["content"]}, ensure_ascii=False)
     elif rule.startswith("user"):
         said = _played(messages[0]["content"], rule.partition(":")[2])
@@ -39,6 +41,14 @@ def _played(prompt: str, misbehaves: str) -> str:
     if misbehaves:
         return odd[misbehaves]
     return "Thank you, that is all.\n[END]" if "settled" in said else " ".join(told) or "I do not know that."
+
+
+def _attack(prompt: str) -> str:
+    """Says nothing readable at first, then gives the word of which the verdict complained."""
+    complaint = re.findall(r"missing_fact: (.+)$", prompt, re.MULTILINE)
+    if "-> reward" not in prompt:
+        return json.dumps({"attacks": [{"idea": "ask", "calls": [], "answer": "?"}]})
+    return json.dumps({"attacks": [{"idea": "tell", "calls": [], "answer": " ".join(complaint)}]}, ensure_ascii=False)
 
 
 def request_in(messages: Messages) -> str:
