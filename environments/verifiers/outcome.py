@@ -22,7 +22,8 @@ from environments.verifiers import state as state_module
 from environments.verifiers import veto as veto_module
 from environments.verifiers.claims import VERDICT_WORDS, claims, same_value, states
 from environments.verifiers.state import state_failure
-from environments.verifiers.veto import quoted, unsupported
+from environments.verifiers.veto import Finding, unsupported
+from environments.verifiers.wording import quoted
 from environments.world import World
 
 REFUSALS = {
@@ -75,13 +76,17 @@ class OutcomeVerifier:
         goal = attempt.task.goal
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
         failed = failed or state_failure(goal, world)
-        vetoed = None if goal.reason and not failed else unsupported(attempt)
-        if vetoed is not None:
-            span = attempt.answer[vetoed.start : vetoed.end]
-            return Scored(0.0, outcome=0.0 if failed else 1.0, vetoed=True, cause="hallucination", evidence=span)
+        vetoed = None if goal.reason and not failed else unsupported(attempt, world)
+        if vetoed is not None and not (failed and vetoed.misplaced):  # a value in the wrong place is a wrong answer first
+            return _vetoed(vetoed, outcome=0.0 if failed else 1.0)
         if failed := failed or _unseen(attempt):
             return _zero(*failed)
         return Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
+
+
+def _vetoed(found: Finding, outcome: float) -> Scored:
+    near = f"{found.type}; nearest: {found.nearest or 'nothing of its kind was shown'}"
+    return Scored(0.0, outcome, vetoed=True, cause="hallucination", evidence=found.span, nearest=near)
 
 
 def _zero(cause: str, evidence: str) -> Scored:
@@ -123,7 +128,7 @@ def _second_number(answer: str, goal: Goal, said: str) -> str | None:
     units = {None, *(f.unit for f in asked)}
     for claim in claims(answer) if asked else ():
         rival = claim.kind == "number" and claim.unit in units and not any(same_value(claim, f) for f in asked)
-        if rival and not quoted(claim, answer, said):
+        if rival and not quoted(claim, answer, [said]):
             return claim.value
     return None
 

@@ -1,0 +1,180 @@
+"""Whether a date or a clock time has evidence: shown, asked of a tool, or worked out with a known number of days or minutes."""
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
+
+from environments.verifiers.claim import Claim
+from environments.verifiers.claims import claims
+from environments.verifiers.evidence import Evidence, Known
+from environments.verifiers.wording import denied, quoted, sentence_of
+
+FEW = 6
+_LIMIT = re.compile(
+    r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least|closes?|due|from|after|since|ends?|no later|arriv\w+|next)\b"
+    r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|起|为止|次日|第二天"
+)
+_ASKED = re.compile(r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to)\s*(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$")
+_MIDNIGHT = 1440
+
+
+def date_supported(
+    claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str
+) -> str | None:
+    """None where a date has evidence, else the evidence that comes closest."""
+    year = today[:4] or next((d[:4] for d in evidence.dates if len(d) == 10), "")
+    shown = {d for d in evidence.dates} | _in_texts(evidence.asked, today)
+    if today:
+        shown.add(today)
+    if claim.value.startswith(("+", "-")):
+        return _relative(claim, shown, said, evidence, today)
+    if claim.note and claim.value and not _weekday_fits(claim, year):
+        return f"{claim.value} is another day of the week"
+    theirs = _in_texts(said, today)
+    if not claim.value:
+        return _weekday_supported(claim, shown | theirs, said, year)
+    if any(_same_day(claim.value, d) for d in shown):
+        return None
+    if _counted_from(claim, text, evidence, shown, year):
+        return None
+    if any(_same_day(claim.value, d) for d in theirs) and (quoted(claim, text, said) or denied(claim, text, said) or not evidence.calls):
+        return None
+    return ", ".join(sorted(shown)[:4])
+
+
+def _in_texts(texts: Iterable[str], today: str) -> set[str]:
+    """Dates that texts name; tomorrow and weekdays as dates where today is known."""
+    found = set()
+    for text in texts:
+        for c in claims(text):
+            if c.kind != "date":
+                continue
+            if c.value.startswith(("+", "-")):
+                found |= {_after(today, int(c.value))} if today else set()
+            elif c.value:
+                found.add(c.value)
+            elif today:
+                ahead = (int(c.note) - date.fromisoformat(today).weekday()) % 7
+                found |= {_after(today, ahead), _after(today, ahead + 7)}
+    return found
+
+
+def _after(iso: str, days: int) -> str:
+    return (date.fromisoformat(iso) + timedelta(days=days)).isoformat()
+
+
+def _same_day(a: str, b: str) -> bool:
+    """Whether two dates agree in all that both say: 06-12 is 2026-06-12, and 12 is both."""
+    short, long = sorted((a, b), key=len)
+    return long.endswith(short)
+
+
+def _weekday_fits(claim: Claim, year: str) -> bool:
+    whole = claim.value if len(claim.value) == 10 else f"{year}-{claim.value}"
+    try:
+        return date.fromisoformat(whole).weekday() == int(claim.note)
+    except ValueError:
+        return True
+
+
+def _weekday_supported(claim: Claim, known: Iterable[str], said: Sequence[str], year: str) -> str | None:
+    """A weekday alone: of a date that is known, or as the user said it."""
+    for text in said:
+        if any(c.kind == "date" and not c.value and c.note == claim.note for c in claims(text)):
+            return None
+    known = sorted(known)
+    if not known or any(_weekday_of(d, year) == int(claim.note) for d in known):
+        return None
+    return ", ".join(known[:4])
+
+
+def _weekday_of(value: str, year: str) -> int | None:
+    whole = value if len(value) == 10 else f"{year}-{value}"
+    try:
+        return date.fromisoformat(whole).weekday()
+    except ValueError:
+        return None
+
+
+def _relative(claim: Claim, shown: Iterable[str], said: Sequence[str], evidence: Evidence, today: str) -> str | None:
+    """Today needs no evidence; tomorrow must be a date that was shown, or the user's own word."""
+    if claim.value == "+0" or not today:
+        return None
+    if any(c.kind == "date" and c.value == claim.value for text in (*said, *evidence.asked) for c in claims(text)):
+        return None
+    meant = _after(today, int(claim.value))
+    return None if any(_same_day(meant, d) for d in shown) else ", ".join(sorted(shown)[:4])
+
+
+def _counted_from(claim: Claim, text: str, evidence: Evidence, shown: Iterable[str], year: str) -> bool:
+    """Whether it lies a known number of days from a date that was shown, where the sentence sets a limit."""
+    whole = claim.value if len(claim.value) == 10 else f"{year}-{claim.value}"
+    starts = [d for d in shown if len(d) == 10]
+    if not _LIMIT.search(sentence_of(text, claim.start)) or len(starts) > FEW:
+        return False
+    days = {int(k.value // _MIDNIGHT) for k in evidence.of("time") if k.value >= _MIDNIGHT}
+    days |= {1} if re.search(r"\+1|next day|次日", " ".join(evidence.texts[-200:])) or _overnight(evidence) else set()
+    return any(whole in (_after(d, n), _after(d, -n)) for d in starts for n in days)
+
+
+def _overnight(evidence: Evidence) -> bool:
+    """Whether some row's second time is earlier than its first."""
+    rows: dict[int, list[float]] = {}
+    for known in evidence.times:
+        rows.setdefault(known.row, []).append(known.value)
+    return any(len(times) > 1 and times[1] < times[0] for times in rows.values())
+
+
+def time_supported(
+    claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str
+) -> str | None:
+    """None where a clock time has evidence, else the evidence that comes closest."""
+    hour, minute = claim.value.split(":")
+    value = 60.0 * int(hour) + int(minute)
+    wanted = {value, (value + 720) % _MIDNIGHT} if claim.note else {value}
+    if any(k.value in wanted for k in evidence.times):
+        return None
+    if _shifted(wanted, text, claim, evidence):
+        return None
+    theirs = {c.value for t in said for c in claims(t) if c.kind == "time"}
+    if claim.value in theirs and (_ASKED.search(text[: claim.start]) or quoted(claim, text, said) or denied(claim, text, said)):
+        return None
+    if not evidence.times:
+        return ""
+    return min(evidence.times, key=lambda k: (abs(k.value - value), k.shown)).shown
+
+
+def _shifted(wanted: Iterable[float], text: str, claim: Claim, evidence: Evidence) -> bool:
+    """A known time, a known number of minutes earlier or later, where the sentence sets a limit."""
+    spans = list({k.value for k in evidence.of("time") if k.value < _MIDNIGHT})
+    if not _LIMIT.search(sentence_of(text, claim.start)) or len(spans) > FEW:
+        return False
+    times = _times_in_play(text, evidence)
+    return any((t.value + sign * span) % _MIDNIGHT in wanted for t in times for span in spans for sign in (1, -1))
+
+
+def _times_in_play(text: str, evidence: Evidence) -> list[Known]:
+    """All times where they are few, else those of the rows that the text names."""
+    if len(evidence.times) <= 4:
+        return evidence.times
+    folded = text.casefold()
+    rows = {r for owner, held in evidence.owners.items() if len(owner) > 2 and owner in folded for r in held}
+    return [k for k in evidence.times if k.row in rows]
+
+
+def spans_between(text: str, evidence: Evidence, today: str) -> list[Known]:
+    """Durations that follow from two known times of one row, and days between known dates and today."""
+    rows: dict[int, list[Known]] = {}
+    for known in _times_in_play(text, evidence):
+        rows.setdefault(known.row, []).append(known)
+    found = [
+        Known("time", (b.value - a.value) % _MIDNIGHT, f"{a.shown} to {b.shown}", a.row)
+        for times in rows.values()
+        for i, a in enumerate(times[:4])
+        for b in times[i + 1 : 4]
+    ]
+    whole = [d for d in evidence.dates if len(d) == 10][:FEW]
+    for iso in whole if today else ():
+        days = abs((date.fromisoformat(today) - date.fromisoformat(iso)).days)
+        found.append(Known("time", float(days * _MIDNIGHT), f"{iso} to {today}"))
+    return found

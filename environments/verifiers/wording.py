@@ -1,0 +1,91 @@
+"""How something is said around a claim: about or over it, quoted back as the user's, denied; and its sentence."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from environments.verifiers.claim import Claim
+from environments.verifiers.claims import claims
+from environments.verifiers.quantities import comparable, measured
+
+_END = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[A-Z]|\s*$)|[!?;\n。!?;]")
+_ABOUT = re.compile(
+    r"(?i)(?:\b(?:about|around|approximately|approx\.?|roughly|some|circa|ca\.?|close to|near|just)|[~≈]|大约|约|大概|差不多|接近)\s*(?:is|是|为|有|要|需要)?\s*[€$£¥]?\s*$"
+)
+_OVER = re.compile(r"(?i)(?:\b(?:over|more than|just over|upwards of)|超过|不止)\s*[€$£¥]?\s*$")
+_UNDER = re.compile(r"(?i)(?:\b(?:nearly|almost|just under|not quite)|近|将近|不到|不足)\s*[€$£¥]?\s*$")
+_BEHIND = re.compile(r"\s*(?:元|块|公里|分钟|小时|度|米|人)?\s*(?:左右|上下|出头|多(?!少)|or so\b)")
+_QUOTE_BEFORE = re.compile(
+    r"(?i)(?:\byour\s+(?:(?:budget|limit|max\w*|cap|own|stated|requested|preferred)\s*(?:price|amount)?\s*(?:of|is|was|:)?\s*)?"
+    r"|\byou(?:'ve| have| had)?\s+(?:also\s+|just\s+)?(?:say|said|says|mention\w*|ask\w*|quot\w*|told|remember\w*|thought|believ\w*|heard|expect\w*|want\w*|need\w*|gave|stat\w*|request\w*|specif\w*|set|had in mind)\b[^.;\n]{0,40}?"
+    r"|(?:您|你)(?:刚才|之前|自己)?(?:说|提到|记得|听说|给|要求|预算|要|想|告诉|以为|期望)[^,。;\n]{0,12}?|(?:您|你)的(?:预算[是为]?)?"
+    r"|(?:您|你)[^,。;\n]{0,3}?(?=[^,。;\n]{0,6}的预算))\s*[€$£¥]?\s*$"
+)
+_QUOTE_BEHIND = re.compile(
+    r"(?i)^[^.;\n。;]{0,14}?(?:\byou (?:mentioned|said|asked|quoted|were told|gave|expected|thought|heard|remember\w*|had in mind)|的?预算|您说的|你说的)"
+)
+_DENIAL = re.compile(
+    r"(?i)(?:\b(?:not|isn't|wasn't|no longer|rather than|instead of|never|neither|nor)\s+(?:the\s+|a\s+|at\s+|on\s+)?[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
+)
+
+
+class Hedge(NamedTuple):
+    """How exactly a number was meant."""
+
+    about: str
+    """`about`, `over`, `under`, or empty where it was meant as it stands."""
+
+
+def hedge_of(claim: Claim, text: str) -> Hedge:
+    """How exactly a number in `text` was meant."""
+    before, after = text[max(0, claim.start - 24) : claim.start], text[claim.end : claim.end + 8]
+    if _UNDER.search(before):
+        return Hedge("under")
+    if _OVER.search(before) or (_BEHIND.match(after) and "多" in after[:4]) or "多" in text[claim.start : claim.end]:
+        return Hedge("over")
+    return Hedge("about" if _ABOUT.search(before) or _BEHIND.match(after) else "")
+
+
+def sentence_of(text: str, at: int) -> str:
+    """The sentence of `text` that holds position `at`."""
+    begin = 0
+    for match in _END.finditer(text):
+        if match.end() > at:
+            return text[begin : match.end()]
+        begin = match.end()
+    return text[begin:]
+
+
+def same_as_said(claim: Claim, said: Iterable[str]) -> bool:
+    """Whether the user said the same number, time, date or code."""
+    for text in said:
+        for other in claims(text):
+            if claim.kind != other.kind:
+                continue
+            if claim.kind != "number":
+                if other.value == claim.value and claim.value:
+                    return True
+            elif _same_number(claim, other):
+                return True
+    return False
+
+
+def _same_number(claim: Claim, other: Claim) -> bool:
+    a, b = measured(float(claim.value), claim.unit), measured(float(other.value), other.unit)
+    bare = {"count", None} & {claim.unit, other.unit}
+    if bare:
+        return float(claim.value) == float(other.value)
+    return abs(a.value - b.value) < 1e-6 and comparable(a.dimension, b.dimension)
+
+
+def quoted(claim: Claim, text: str, said: Iterable[str]) -> bool:
+    """Whether something is quoted back as the user's own: `your 300 euros`, `the 64 you mentioned`, of somebody who said it."""
+    before = text[max(0, claim.start - 60) : claim.start]
+    theirs = _QUOTE_BEFORE.search(before) or _QUOTE_BEHIND.match(text[claim.end : claim.end + 40])
+    return bool(theirs) and same_as_said(claim, said)
+
+
+def denied(claim: Claim, text: str, said: Iterable[str]) -> bool:
+    """Whether it is what the user believes, and the answer says that it is not so."""
+    before = text[max(0, claim.start - 20) : claim.start]
+    return bool(_DENIAL.search(before)) and same_as_said(claim, said)
