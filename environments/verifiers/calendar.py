@@ -1,5 +1,6 @@
 """Whether a date or a clock time has evidence: shown, asked of a tool, or worked out with a known number of days or minutes."""
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
@@ -7,12 +8,13 @@ from datetime import date, timedelta
 from environments.verifiers.claim import Claim
 from environments.verifiers.claims import claims
 from environments.verifiers.evidence import Evidence, Known
+from environments.verifiers.rows import named_in
 from environments.verifiers.wording import denied, quoted, sentence_of
 
 FEW = 6
 _LIMIT = re.compile(
-    r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least|closes?|due|from|after|since|ends?|no later|arriv\w+|next)\b"
-    r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|起|为止|次日|第二天"
+    r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least|closes?|due|from|after|since|ends?|no later|last|clos\w*|open\w*|check[- ]?in|admission|be there|arriv\w+|next)\b"
+    r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|为止|停止|到|提前|请|次日|第二天"
 )
 _ASKED = re.compile(r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to)\s*(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$")
 _MIDNIGHT = 1440
@@ -32,7 +34,7 @@ def date_supported(
         return f"{claim.value} is another day of the week"
     theirs = _in_texts(said, today)
     if not claim.value:
-        return _weekday_supported(claim, shown | theirs, said, year)
+        return _weekday_supported(claim, shown | theirs, said, year, evidence)
     if any(_same_day(claim.value, d) for d in shown):
         return None
     if _counted_from(claim, text, evidence, shown, year):
@@ -77,15 +79,22 @@ def _weekday_fits(claim: Claim, year: str) -> bool:
         return True
 
 
-def _weekday_supported(claim: Claim, known: Iterable[str], said: Sequence[str], year: str) -> str | None:
+def _weekday_supported(claim: Claim, known: Iterable[str], said: Sequence[str], year: str, evidence: Evidence) -> str | None:
     """A weekday alone: of a date that is known, or as the user said it."""
     for text in said:
         if any(c.kind == "date" and not c.value and c.note == claim.note for c in claims(text)):
             return None
-    known = sorted(known)
+    known = sorted({*known, *_days_before(known, evidence)})
     if not known or any(_weekday_of(d, year) == int(claim.note) for d in known):
         return None
     return ", ".join(known[:4])
+
+
+def _days_before(known: Iterable[str], evidence: Evidence) -> list[str]:
+    """The days before known dates, where evidence speaks of the day before."""
+    if not (evidence.has_text("前一天") or evidence.has_words("the day before")):
+        return []
+    return [_after(d, -1) for d in known if len(d) == 10]
 
 
 def _weekday_of(value: str, year: str) -> int | None:
@@ -157,15 +166,17 @@ def _times_in_play(text: str, evidence: Evidence) -> list[Known]:
     """All times where they are few, else those of the rows that the text names."""
     if len(evidence.times) <= 4:
         return evidence.times
-    folded = text.casefold()
-    rows = {r for owner, held in evidence.owners.items() if len(owner) > 2 and owner in folded for r in held}
+    rows = named_in(text, evidence)
     return [k for k in evidence.times if k.row in rows]
 
 
 def spans_between(text: str, evidence: Evidence, today: str) -> list[Known]:
     """Durations that follow from two known times of one row, and days between known dates and today."""
     rows: dict[int, list[Known]] = {}
-    for known in _times_in_play(text, evidence):
+    named = named_in(text, evidence)
+    for known in evidence.times:
+        if not known.row or (named and known.row not in named):
+            continue
         rows.setdefault(known.row, []).append(known)
     found = [
         Known("time", (b.value - a.value) % _MIDNIGHT, f"{a.shown} to {b.shown}", a.row)
@@ -174,7 +185,7 @@ def spans_between(text: str, evidence: Evidence, today: str) -> list[Known]:
         for b in times[i + 1 : 4]
     ]
     whole = [d for d in evidence.dates if len(d) == 10][:FEW]
-    for iso in whole if today else ():
-        days = abs((date.fromisoformat(today) - date.fromisoformat(iso)).days)
-        found.append(Known("time", float(days * _MIDNIGHT), f"{iso} to {today}"))
+    for first, last in itertools.combinations([*whole, *([today] if today else [])], 2):
+        days = abs((date.fromisoformat(last) - date.fromisoformat(first)).days)
+        found.append(Known("time", float(days * _MIDNIGHT), f"{first} to {last}"))
     return found

@@ -106,7 +106,7 @@ ENGLISH: tuple[Rule, ...] = (
     (re.compile(r"(?P<hour>(?<![\d:.])[012]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:])(?:\s*" + _HALF + ")?", re.I | re.A), _clock),
     (re.compile(rf"(?<![\d:.,-])(?P<hour>1[0-2]|0?[1-9])(?:\.(?P<minute>[0-5]\d))?\s*{_HALF}", re.I | re.A), _clock),
     (re.compile(r"\b(?P<hour>1[0-2]|[1-9])(?P<minute>)(?P<half>) o['’]clock\b", re.I | re.A), _clock),
-    (re.compile(r"\b(?:noon|midday|midnight)\b", re.I), _word_time),
+    (re.compile(r"(?<!before )(?<!after )(?<!past )(?<!around )\b(?:noon|midday|midnight)\b", re.I), _word_time),
     (re.compile(r"\b(?:" + "|".join(_WEEKDAYS) + r")s?\b|\b(?:Mon|Tues?|Wed|Thurs?|Fri)\b(?=\.|,? \d)", re.I), _weekday),
     (re.compile(r"\b(?:today|tonight|tomorrow|yesterday)\b", re.I), _relative),
     (re.compile(r"\b(?:on|by|until|till|from|the)\s+(?:the\s+)?(?P<said>(?P<day>[0-3]?\d)(?:st|nd|rd|th))\b(?!\s+[a-z]{4})", re.I | re.A), _ordinal_day),
@@ -145,7 +145,8 @@ def _han_time(match: re.Match[str]) -> Sequence[Claim] | None:
     return _time(match, hour, minute, half)
 
 
-_WHEN = "(?P<when>" + "|".join(_HALVES) + r")?(?:的)?\s*"
+_WHEN = "(?P<when>" + "|".join(_HALVES) + r")的?\s*"
+_AT = r"(?<!\.)"
 _SMALL = r"(?:\d{1,2}|[零一二两三四五六七八九十]{1,3})"
 CHINESE: tuple[Rule, ...] = (
     (
@@ -159,14 +160,14 @@ CHINESE: tuple[Rule, ...] = (
     (re.compile("|".join(_HAN_RELATIVE)), _han_relative),
     (
         re.compile(
-            rf"(?<!分)(?<!评分[是为达])(?<![\d.]){_WHEN}(?P<hour>{_SMALL})(?:点钟?|时)(?!\d*[倍度个分公元])"
+            rf"(?<!评分)(?<!评分[是为达])(?:{_WHEN}|(?<![\d.分])){_AT}(?P<hour>{_SMALL})(?:点钟?|时)(?!\d*[倍度个公元])"
             rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<minute>零?{_SMALL})分?|整)?(?![倍度公元米])"
         ),
         _han_time,
     ),
     (
         re.compile(
-            rf"(?<![\d:]){_WHEN}(?P<hour>[012]?\d)[::](?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:])(?P<half>)(?P<quarter>)"
+            rf"(?:{_WHEN}|(?<![\d:])){_AT}(?P<hour>[012]?\d)[::](?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:])(?P<half>)(?P<quarter>)"
         ),
         _han_time,
     ),

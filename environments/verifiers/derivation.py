@@ -7,10 +7,11 @@ sentence must say what was done: a total, a comparison, a share. A difference of
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from environments.verifiers.evidence import Known
 
-MOST, DEEPEST = 8, 4
+MOST, DEEPEST = 8, 3
 _TOTAL = re.compile(
     r"(?i)\b(?:total\w*|together|in all|altogether|overall|both|all (?:the )?\w+|combined|sums?|comes? to|came to|adds? up|plus|makes?"
     r"|for (?:the )?(?:two|three|four|five|six|\d+)|each way|round[ -]trip|whole|entire|in full|and|including|subtotal)\b"
@@ -20,47 +21,62 @@ _COMPARED = re.compile(
     r"(?i)\b(?:more|less|fewer|cheaper|dearer|costlier|pricier|faster|slower|longer|shorter|warmer|colder|cooler|hotter|higher|lower"
     r"|closer|farther|further|nearer|heavier|lighter|earlier|later|differen\w+|differs?|gap|than|sav(?:e|es|ed|ing|ings)|left|remain\w*|without|minus|over|extra|additional"
     r"|below|above|short|balance|rest|change|refund\w*|back|due|owed?|leaves?|off|ahead|behind|apart|layover|wait\w*|up|down|takes?|spread|range)\b"
-    r"|[-\u2212]|比|差|贵|便宜|快|慢|剩|多|少|余|温差|相差|减|退|省|高|低|远|近|早|晚|超"
+    r"|[-\u2212]|比|差|贵|便宜|快|慢|剩|多|少|余|温差|相差|减|退|省|高|低|远|近|早|晚|超过|超出"
 )
 _SHARE = re.compile(
     r"(?i)(?:%|per ?cent|\bhalf\b|\boff\b|discount\w*|\bfees?\b|restock\w*|interest|\bsav\w+|deposit|refund\w*|back|penalt\w*|commission|\btax\w*|\btip|surcharge|reduc\w+|senior|child\w*|concession\w*)"
-    r"|折|成|半价|优惠|手续费|退|百分之|老人|儿童|定金|税|省"
+    r"|折|成|半价|优惠|手续费|退|扣|百分之|老人|儿童|定金|税|省"
 )
 _MEAN = re.compile(r"(?i)\b(?:average\w*|mean|on average|per|each|a (?:day|night|month|week|person|head)|apiece)\b|平均|人均|每|均")
 Fits = Callable[[float], bool]
 
 
-def derived(
-    fits: Fits,
-    sentence: str,
-    values: Sequence[Known],
-    columns: Sequence[Sequence[Known]],
-    counts: Sequence[int],
-    shares: Sequence[float],
-) -> str | None:
+class Parts(NamedTuple):
+    """What a number may be worked out from."""
+
+    values: Sequence[Known]
+    """In the number's dimension; beyond `MOST` different ones nothing is combined."""
+    here: Sequence[Known]
+    """Those of the entries that the sentence names, all where it names none."""
+    columns: Sequence[Sequence[Known]]
+    """One field over the rows of a list, for totals and means."""
+    counts: Sequence[int]
+    """Persons, nights, pieces: what a price is multiplied with."""
+    shares: Sequence[float]
+    """Percentages that evidence names."""
+    named: bool
+    """Whether the sentence names the counts itself."""
+
+
+def derived(fits: Fits, sentence: str, parts: Parts) -> str | None:
     """How the number that `fits` follows from evidence, as a formula, or None.
 
     Args:
         fits: whether a value is the one that was said.
-        sentence: in which it was said; it must say what kind of result it is.
-        values: that may be combined, in one dimension; beyond `MOST` nothing is.
-        columns: of one field over the rows of a list, for totals and means.
-        counts: persons, nights, pieces: what a price is multiplied with.
-        shares: percentages that evidence names.
+        sentence: in which it was said; it must say what kind of result it is, unless there are two values in all.
+        parts: what may be combined.
     """
-    known = list({k.value: k for k in values}.values())[: MOST + 1]
-    few = known if len(known) <= MOST else []
-    pair, total = len(few) == 2, bool(_TOTAL.search(sentence))
+    known, here = _few(parts.values), _few(parts.here)
+    pair, total = len(known) == 2, bool(_TOTAL.search(sentence))
     ways: list[str | None] = []
     if pair or _COMPARED.search(sentence):
-        ways.append(_difference(fits, few))
-    if pair or total or counts:
-        ways.append(_total(fits, few, columns, counts, alone=pair or total))
+        ways.append(_difference(fits, known))
+    if pair or total:
+        ways.append(_sum(fits, here, parts.columns))
+    if parts.named or total:
+        ways.append(_product(fits, here, parts.counts))
+        ways.append(_two_products(fits, here, parts.counts) if total and len(parts.counts) > 1 else None)
     if _SHARE.search(sentence):
-        ways.append(_share(fits, few, shares))
+        ways.append(_share(fits, here, parts.shares))
     if _MEAN.search(sentence):
-        ways.append(_mean(fits, few, columns, counts))
+        ways.append(_mean(fits, here, parts.columns, parts.counts))
     return next((way for way in ways if way), None)
+
+
+def _few(values: Sequence[Known]) -> list[Known]:
+    """The different values, none where they are too many to combine."""
+    known = list({k.value: k for k in values}.values())
+    return known if len(known) <= MOST else []
 
 
 def _difference(fits: Fits, known: Sequence[Known]) -> str | None:
@@ -74,27 +90,32 @@ def _difference(fits: Fits, known: Sequence[Known]) -> str | None:
     return None
 
 
-def _total(
-    fits: Fits, known: Sequence[Known], columns: Sequence[Sequence[Known]], counts: Sequence[int], *, alone: bool
-) -> str | None:
-    times = [1, *(n for n in dict.fromkeys(counts) if 1 < n <= 20)] if alone else [n for n in dict.fromkeys(counts) if 1 < n <= 20]
-    for n in times:
-        for size in range(1 if n > 1 else 2, DEEPEST + 1 if n == 1 else 3):
-            for part in itertools.combinations(known, size):
-                if fits(n * sum(k.value for k in part)):
-                    return " + ".join(k.shown for k in part) + (f", {n} times" if n > 1 else "")
-    for column in columns if alone else ():
+def _sum(fits: Fits, known: Sequence[Known], columns: Sequence[Sequence[Known]]) -> str | None:
+    shown = [k for k in known if "(policy)" not in k.shown]
+    for part in (*itertools.combinations(known, 2), *itertools.combinations(shown, DEEPEST)):
+        if fits(sum(k.value for k in part)):
+            return " + ".join(k.shown for k in part)
+    for column in columns:
         if fits(sum(k.value for k in column)):
             return f"sum of {len(column)} values: {column[0].shown} ..."
-    return _mixed(fits, known, counts) if alone else None
+    return None
 
 
-def _mixed(fits: Fits, known: Sequence[Known], counts: Sequence[int]) -> str | None:
+def _product(fits: Fits, known: Sequence[Known], counts: Sequence[int]) -> str | None:
+    """A price or the sum of two (there and back), so many times."""
+    for n in dict.fromkeys(counts):
+        for part in (*itertools.combinations(known, 1), *itertools.combinations(known, 2)):
+            if 1 < n <= 20 and fits(n * sum(k.value for k in part)):
+                return f"{n} x ({' + '.join(k.shown for k in part)})"
+    return None
+
+
+def _two_products(fits: Fits, known: Sequence[Known], counts: Sequence[int]) -> str | None:
     """Two prices, each with a count of its own: two adults and two children."""
-    some = [n for n in dict.fromkeys([1, *counts]) if n <= 9][:4]
+    some = [n for n in dict.fromkeys(counts) if n <= 9][:4]
     for a, b in itertools.permutations(known[:6], 2):
-        for n, m in itertools.product(some, some):
-            if (n > 1 or m > 1) and fits(n * a.value + m * b.value):
+        for n, m in itertools.product(some, (1, *some)):
+            if fits(n * a.value + m * b.value):
                 return f"{n} x {a.shown} + {m} x {b.shown}"
     return None
 
@@ -120,7 +141,7 @@ def _mean(fits: Fits, known: Sequence[Known], columns: Sequence[Sequence[Known]]
 def ratio(fits: Fits, sentence: str, known: Sequence[Known]) -> str | None:
     """How a percentage follows as the share of one value in another, or as the change from one to another."""
     few = list({k.value: k for k in known}.values())
-    if len(few) > MOST or not (_COMPARED.search(sentence) or re.search(r"(?i)\bof\b|占|的", sentence)):
+    if len(few) > MOST or not (_COMPARED.search(sentence) or re.search(r"(?i)\bof\b|占", sentence)):
         return None
     for a, b in itertools.permutations(few, 2):
         if b.value and (fits(100 * a.value / b.value) or fits(100 * abs(a.value - b.value) / b.value)):

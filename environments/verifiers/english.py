@@ -98,6 +98,11 @@ def _days_hours(match: re.Match[str]) -> Sequence[Claim] | None:
     return [Claim("number", plain(24 * _amount(match["days"]) + _amount(match["hours"])), "hours", *match.span())]
 
 
+def _in_two(match: re.Match[str]) -> Sequence[Claim]:
+    """`4 pounds 75`."""
+    return [Claim("number", f"{match['whole']}.{match['part']}", _unit(match["unit"]), *match.span())]
+
+
 def _one(match: re.Match[str]) -> Sequence[Claim]:
     return [Claim("number", "1", _unit(match["unit"]), *match.span())]
 
@@ -132,6 +137,7 @@ _WHOLE = rf"(?:\d+(?:\.\d+)?|{SPELLED})"
 _HOURS = r"h(?:ours?|rs?)?"
 _MINUTES = r"m(?:in(?:ute)?s?)?"
 RULES: tuple[Rule, ...] = (
+    (re.compile(r"(?<![\w.,])(?P<whole>\d+) (?P<unit>pounds?|euros?|dollars?) (?:and )?(?P<part>\d\d)\b(?! ?(?:%|[a-z]))", re.A), _in_two),
     (re.compile(rf"\b(?P<hours>{_WHOLE}|an)[\s-]*{_HOURS}\.?\s*(?:,|and)?\s*(?P<minutes>{_WHOLE})[\s-]*{_MINUTES}\b", re.I | re.A), _hours_minutes),
     (re.compile(r"(?<![\w.])(?P<hours>\d{1,2})h(?P<minutes>[0-5]\d)(?![A-Za-z0-9])", re.A), _hours_minutes),
     (re.compile(rf"\b(?P<days>{_WHOLE}|a)\s*days?,?\s*(?:and)?\s*(?P<hours>{_WHOLE})\s*{_HOURS}\b", re.I | re.A), _days_hours),
@@ -148,13 +154,13 @@ RULES: tuple[Rule, ...] = (
         ),
         _quantity,
     ),
-    (re.compile(rf"\b(?P<number>{SPELLED})[\s-]+(?P<unit>{_FAR_UNIT}|percent\b|{UNIT_WORDS}\b)", re.I | re.A), _spelled),
+    (re.compile(rf"\b(?P<number>{SPELLED})[\s-]+(?P<unit>{_FAR_UNIT}|(?:percent|{UNIT_WORDS})\b)", re.I | re.A), _spelled),
 )  # fmt: skip
 _DEFINITE = r"(?<!the )(?<!these )(?<!those )(?<!all )(?<!your )(?<!other )(?<!of )(?<!both )"
 NUMBERS: tuple[Rule, ...] = (
     (
         re.compile(
-            rf"(?<![\w-]){_DEFINITE}(?P<number>(?!one\b|zero\b){SPELLED})\s+(?:[a-z]+\s+)?(?P<noun>[a-z]+s|people|children|adults)\b",
+            rf"(?<![\w-]){_DEFINITE}(?P<number>(?!one\b|zero\b){SPELLED})\s+(?:(?!and\b|or\b|to\b|of\b|in\b|at\b|is\b|was\b)[a-z]+\s+)?(?P<noun>(?!(?:closes|opens|leaves|costs|takes|is|was|has|does|hours|this|its|as|less|plus|times)\b)[a-z]+s|people|children|adults)\b",
             re.I | re.A,
         ),
         _counted,

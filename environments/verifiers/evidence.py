@@ -19,6 +19,7 @@ from environments.verifiers.quantities import comparable, measured, unit_of_fiel
 
 _WORD = re.compile(r"[^\W_]+")
 _NUMERAL = re.compile(r"[\d零一二两三四五六七八九十百千万半]|hundred|percent|hour|week")
+_LETTER = re.compile(r"[^\W\d_]{2}|[^\W\d_]\d|\d[^\W\d_]|[\u4e00-\u9fff]")
 _SUM = re.compile(r"[\d\s.+*/()-]+")
 Path = tuple[str, ...]
 
@@ -69,6 +70,9 @@ class Evidence:
     calls: list[str] = field(default_factory=list)
     """Names of the calls that succeeded, in order."""
     texts: list[str] = field(default_factory=list)
+    """Every text value, in order."""
+    keys: list[str] = field(default_factory=list)
+    """Every field's name."""
     _joined: tuple[int, str, str] = (0, " ", "")
 
     def add(self, step: Step) -> None:
@@ -115,7 +119,7 @@ class Evidence:
 
     def _text(self) -> tuple[int, str, str]:
         if self._joined[0] != len(self.texts):
-            raw = "\n".join(self.texts)
+            raw = "\n".join([*self.texts, *self.keys])
             words = " ".join(_WORD.findall(raw.casefold()))
             self._joined = (len(self.texts), f" {words} ", raw)
         return self._joined
@@ -140,7 +144,7 @@ class Evidence:
     def _walk(self, value: Any, path: Path, source: str, row: int) -> None:
         if isinstance(value, dict):
             for key, inner in value.items():
-                self.texts.append(str(key))
+                self.keys.append(str(key))
                 self._walk(inner, (*path, str(key)), source, row)
         elif isinstance(value, list):
             self._walk_list(value, path, source, row)
@@ -178,7 +182,7 @@ class Evidence:
                 self.texts.append(str(value))
             return
         self.texts.append(value)
-        if row and len(value) > 1:
+        if row and 1 < len(value) <= 60 and _LETTER.search(value):
             self.owners.setdefault(value.casefold(), set()).add(row)
         if re.search(r"(?i)status|state\b|状态", key):
             self.conditions.append((key, value, row, len(self.calls)))

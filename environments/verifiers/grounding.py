@@ -16,6 +16,7 @@ from environments.verifiers.claims import claims
 from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.lookup import code_supported, name_supported
 from environments.verifiers.quantities import CURRENCIES, Measure, comparable, is_money, measured, step_of
+from environments.verifiers.rows import named_before, named_in, related
 from environments.verifiers.wording import Hedge, denied, hedge_of, quoted, sentence_of
 
 _SEARCH_OF = {"flight": "travel_search_flights", "train": "travel_search_trains"}
@@ -161,6 +162,8 @@ def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:
         return gap < 1e-6
     far = abs(gap / known.value) if known.value else 1.0
     converted = said.step != step_of(claim.value) or claim.note == "k"
+    if hedge.about == "under" and far <= 0.2 and not is_money(said.dimension) and said.value > known.value:
+        return True
     if hedge.about and far <= CLOSE and _round(said):
         return (hedge.about != "over" or known.value > said.value) and (hedge.about != "under" or known.value < said.value)
     if gap > said.step / 2 + 1e-9 or known.exact and not converted:
@@ -187,46 +190,14 @@ def _of_another(
     claim: Claim, text: str, fitting: Sequence[Known], known: Sequence[Known], ground: Ground
 ) -> Finding | None:
     """A finding where the value was shown, but of another entry than the one that the sentence names before it."""
-    rows = _named_rows(claim, text, ground.evidence)
-    if not rows or any(not k.row or _related(k.row, rows, ground.evidence) for k in fitting):
+    if not claim.unit or claim.unit == "count" or any(not k.row for k in fitting):
         return None
+    rows = named_before(claim, text, ground.evidence)
     own = [k for k in known if k.row in rows]
-    if not own or ground.stated and any(k.value == fitting[0].value for k in ground.stated):
+    if not own or any(related(k.row, rows, ground.evidence) for k in fitting):
         return None
-    return Finding(claim, text[claim.start : claim.end], f"that is {fitting[0].shown}; here: {own[0].shown}", misplaced=True)
-
-
-_ELSE = re.compile(
-    r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower|together|total|both|rather|not|or|while|whereas)\b"
-    r"|[比差贵慢]|便宜|一共|合计|而"
-)
-
-
-def _named_rows(claim: Claim, text: str, evidence: Evidence) -> set[int]:
-    """Rows that the sentence names last before the claim, where nothing in it compares."""
-    sentence = sentence_of(text, claim.start)
-    begin = text.find(sentence, max(0, claim.start - len(sentence)))
-    before = text[begin : claim.start].casefold()
-    if not evidence.owners or _ELSE.search(sentence):
-        return set()
-    last, rows = -1, set[int]()
-    for owner, held in evidence.owners.items():
-        at = before.rfind(owner) if len(owner) > 3 or (len(owner) > 1 and not owner.isascii()) else -1
-        if at > last or (at == last >= 0 and len(held) < len(rows)):
-            last, rows = at, held
-    return rows
-
-
-def _related(row: int, rows: Iterable[int], evidence: Evidence) -> bool:
-    """Whether `row` is one of `rows`, lies in one, or holds one."""
-    return any(row in _line(other, evidence) or other in _line(row, evidence) for other in rows)
-
-
-def _line(row: int, evidence: Evidence) -> list[int]:
-    line = [row]
-    while parent := evidence.parents.get(line[-1], 0):
-        line.append(parent)
-    return line
+    shown = f"that is {fitting[0].shown}; here: {own[0].shown}"
+    return Finding(claim, text[claim.start : claim.end], shown, misplaced=True)
 
 
 def _counts(claim: Claim, said: Measure, text: str, ground: Ground) -> bool:
@@ -260,43 +231,66 @@ _FELLOWS = {
 
 
 def _worked_out(said: Measure, hedge: Hedge, sentence: str, text: str, ground: Ground) -> str | None:
-    if said.value < 0:
+    """How a number follows from evidence, or None."""
+    if said.value < 0 or not said.dimension:
         return None
-    evidence = ground.evidence
-    near = said.step / 2 if hedge.about or said.step < 1 else 0.0
-    if hedge.about:
-        near = max(near, CLOSE * said.value if _round(said) else 0.0)
+    slack = max(said.step / 2 if hedge.about or said.step < 1 else 0.0, 0.005 if is_money(said.dimension) else 1e-6)
+    if hedge.about and _round(said):
+        slack = max(slack, CLOSE * said.value)
 
     def equal(value: float) -> bool:
         """Whether a result is what was said."""
-        return abs(value - said.value) <= max(near, 0.005 if is_money(said.dimension) else 1e-6)
+        return abs(value - said.value) <= slack
 
     if said.dimension == "percent":
-        return next((f for d in evidence.numbers if (f := derivation.ratio(equal, sentence, _in_play(d, text, ground)))), None)
-    if not said.dimension:
-        return None
-    counts = counts_of(ground.said) + [n for n in evidence.lengths if 1 < n <= 12]
-    counts += [int(k.value) for k in evidence.of("") if k.exact and 1 < k.value <= 9 and k.row == 0 and "policy" not in k.shown][:3]
-    shares = [k.value for k in evidence.of("percent")] + [10 * k.value for k in evidence.of("discount")]
-    if evidence.has_text("半价") or evidence.has_words("half price"):
-        shares.append(50.0)
-    columns = [c for c in evidence.columns if comparable(c[0].dimension, said.dimension)]
-    return derivation.derived(equal, sentence, _in_play(said.dimension, text, ground), columns, counts, shares)
+        every = (derivation.ratio(equal, sentence, _in_play(d, text, ground)) for d in ground.evidence.numbers)
+        return next((formula for formula in every if formula), None)
+    values = _in_play(said.dimension, text, ground)
+    rows = named_in(sentence, ground.evidence)
+    here = [k for k in values if not rows or not k.row or related(k.row, rows, ground.evidence)]
+    columns = [c for c in ground.evidence.columns if comparable(c[0].dimension, said.dimension)]
+    counts, named = _counts_for(sentence, ground)
+    parts = derivation.Parts(values, here, columns, counts, _shares(ground.evidence), named)
+    return derivation.derived(equal, sentence, parts)
+
+
+def _counts_for(sentence: str, ground: Ground) -> tuple[list[int], bool]:
+    """What a price may be multiplied with: the counts that the sentence names, else those that evidence has."""
+    found = [c for c in claims(sentence) if c.kind == "number" and (c.unit == "count" or (c.unit is None and c.note))]
+    named = [int(float(c.value)) for c in found if 1 < float(c.value) <= 20]
+    periods = [n for pattern, n in ((r"(?i)\byear|annual|一年|全年", 12), (r"(?i)\bweek\b|一周", 7)) if re.search(pattern, sentence)]
+    if named or periods:
+        return named + periods, True
+    evidence = ground.evidence
+    small = [int(k.value) for k in evidence.of("") if k.exact and 1 < k.value <= 9 and not k.row and "(policy)" not in k.shown]
+    return counts_of(ground.said) + [n for n in evidence.lengths if 1 < n <= 12] + small[:3], False
+
+
+def _shares(evidence: Evidence) -> list[float]:
+    """Percentages that evidence names."""
+    half = [50.0] if evidence.has_text("半价") or evidence.has_words("half price") else []
+    return [k.value for k in evidence.of("percent")] + [10 * k.value for k in evidence.of("discount")] + half
 
 
 def _in_play(dimension: str, text: str, ground: Ground) -> list[Known]:
     """Values that a sum may be made of: all where they are few, else those that the agent names here or has named."""
     every = ground.evidence.of(dimension)
+    theirs = [_their(c, text) for c in claims(text) if c.kind == "number" and c.unit and quoted(c, text, ground.said)]
+    theirs = [k for k in theirs if comparable(k.dimension, dimension)]
     if len({k.value for k in every}) <= derivation.MOST:
-        return every + [k for k in ground.stated if comparable(k.dimension, dimension)][-3:]
+        return every + theirs + [k for k in ground.stated if comparable(k.dimension, dimension)][-3:]
     named = [measured(float(c.value), c.unit) for c in claims(text) if c.kind == "number"]
     values = {m.value for m in named if comparable(m.dimension, dimension)}
     here = [k for k in every if k.value in values]
-    folded = text.casefold()
-    rows = {r for owner, held in ground.evidence.owners.items() if len(held) <= 2 and len(owner) > 3 and owner in folded for r in held}
+    rows = named_in(text, ground.evidence)
     mine = [k for k in every if k.row in rows]
     earlier = [k for k in ground.stated if comparable(k.dimension, dimension)][-4:]
-    return here + earlier + (mine if len(mine) <= derivation.MOST else [])
+    return here + theirs + earlier + (mine if len(mine) <= derivation.MOST else [])
+
+
+def _their(claim: Claim, text: str) -> Known:
+    found = measured(float(claim.value), claim.unit)
+    return Known(found.dimension, found.value, f"{text[claim.start : claim.end]} (the user's)")
 
 
 def _nearest(said: Measure, known: Sequence[Known]) -> str:

@@ -18,6 +18,7 @@ from environments.episode import Attempt, Step
 from environments.verifiers import evidence as evidence_module
 from environments.verifiers.claim import Claim
 from environments.verifiers.claims import claims
+from environments.verifiers.conditions import contradicted
 from environments.verifiers.evidence import Evidence
 from environments.verifiers.grounding import Finding, Ground, finding
 from environments.world import World
@@ -106,6 +107,8 @@ def findings(said: Sequence[Said], steps: Sequence[Step], setting: Setting) -> I
                 yield turn, found
             elif claim.kind == "number" and claim.unit:
                 ground.state(claim, turn.text)
+        for claim, shown in contradicted(turn.text, evidence):
+            yield turn, Finding(claim, turn.text[claim.start : claim.end], shown, misplaced=True)
 
 
 _RANGE = re.compile(r"\s*(?:-|–|~|to|and|or|到|至|或)\s*[€$£¥]?\s*")

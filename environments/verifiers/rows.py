@@ -1,0 +1,62 @@
+"""Which entries of what tools returned a sentence is about, so that the price of one flight is not said of another."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from environments.verifiers.claim import HAN, Claim
+from environments.verifiers.evidence import Evidence
+from environments.verifiers.wording import sentence_of
+
+COMPARES = re.compile(
+    r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower|together|total|both|rather|not|or|while|whereas|nearer|closer|farther|later|earlier)\b"
+    r"|[比差贵慢]|便宜|一共|合计|而"
+)
+"""A sentence that sets entries side by side, in which a value need not belong to the one named last."""
+
+
+def named_before(claim: Claim, text: str, evidence: Evidence) -> set[int]:
+    """Rows that the sentence names last before the claim, where nothing in it compares."""
+    sentence = sentence_of(text, claim.start)
+    if not evidence.owners or COMPARES.search(sentence):
+        return set()
+    begin = text.rfind(sentence, 0, claim.start + len(sentence))
+    before = text[max(0, begin) : claim.start].casefold()
+    return max(_mentions(before, evidence), key=lambda m: (m[0], -len(m[1])), default=(-1, set[int]()))[1]
+
+
+def named_in(sentence: str, evidence: Evidence) -> set[int]:
+    """Every row that a sentence names."""
+    return {row for _, rows in _mentions(sentence.casefold(), evidence) for row in rows}
+
+
+def _mentions(folded: str, evidence: Evidence) -> Iterator[tuple[int, set[int]]]:
+    """Where texts of rows are mentioned last, each with its rows; a name may be cut down to its first word."""
+    for owner, rows in evidence.owners.items():
+        at = _last(owner, folded)
+        if at < 0 and " " in owner:
+            first = owner.partition(" ")[0]
+            at = _last(first, folded) if len(first) >= 5 else -1
+        if at >= 0:
+            yield at, rows
+
+
+def _last(owner: str, folded: str) -> int:
+    """Position of the last mention, as whole words unless it is Chinese; -1 for none."""
+    if owner not in folded:
+        return -1
+    if HAN.search(owner):
+        return folded.rfind(owner)
+    found = [m.start() for m in re.finditer(rf"(?<![a-z0-9]){re.escape(owner)}(?![a-z0-9])", folded)]
+    return found[-1] if found else -1
+
+
+def related(row: int, rows: Iterable[int], evidence: Evidence) -> bool:
+    """Whether `row` is one of `rows`, lies in one, or holds one."""
+    return any(row in _line(other, evidence) or other in _line(row, evidence) for other in rows)
+
+
+def _line(row: int, evidence: Evidence) -> list[int]:
+    line = [row]
+    while parent := evidence.parents.get(line[-1], 0):
+        line.append(parent)
+    return line
