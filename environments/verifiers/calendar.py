@@ -9,14 +9,14 @@ from environments.verifiers.claim import Claim
 from environments.verifiers.claims import claims
 from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.rows import named_in
-from environments.verifiers.wording import denied, quoted, sentence_of
+from environments.verifiers.wording import denied, planned, quoted, same_as_said, sentence_of
 
 FEW = 6
 _LIMIT = re.compile(
     r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least|closes?|due|from|after|since|ends?|no later|last|clos\w*|open\w*|check[- ]?in|admission|be there|arriv\w+|next)\b"
     r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|为止|停止|到|提前|请|次日|第二天"
 )
-_ASKED = re.compile(r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to)\s*(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$")
+_ASKED = re.compile(r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to|of|within)\s*(?:the\s+)?(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$")
 _MIDNIGHT = 1440
 
 
@@ -39,9 +39,15 @@ def date_supported(
         return None
     if _counted_from(claim, text, evidence, shown, year):
         return None
-    if any(_same_day(claim.value, d) for d in theirs) and (quoted(claim, text, said) or denied(claim, text, said) or not evidence.calls):
+    if any(_same_day(claim.value, d) for d in theirs) and (
+        _repeated(claim, text, said) or not evidence.calls
+    ):
         return None
     return ", ".join(sorted(shown)[:4])
+
+
+def _repeated(claim: Claim, text: str, said: Sequence[str]) -> bool:
+    return quoted(claim, text, said) or denied(claim, text, said) or planned(claim, text, said)
 
 
 def _in_texts(texts: Iterable[str], today: str) -> set[str]:
@@ -145,8 +151,7 @@ def time_supported(
         return None
     if _shifted(wanted, text, claim, evidence):
         return None
-    theirs = {c.value for t in said for c in claims(t) if c.kind == "time"}
-    if claim.value in theirs and (_ASKED.search(text[: claim.start]) or quoted(claim, text, said) or denied(claim, text, said)):
+    if same_as_said(claim, said) and (_ASKED.search(text[: claim.start]) or _repeated(claim, text, said)):
         return None
     if not evidence.times:
         return ""

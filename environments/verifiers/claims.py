@@ -6,7 +6,9 @@ read is blanked out before the next looks, so that the 12 of "June 12" is no num
 """
 
 import re
+from dataclasses import replace
 from functools import lru_cache
+from itertools import zip_longest
 
 from environments.task import Fact
 from environments.verifiers import chinese, dates, english, names
@@ -22,7 +24,7 @@ from environments.verifiers.claim import (
 )
 from environments.verifiers.quantities import measured
 
-__all__ = ["CHOICE_WORDS", "MODE_WORDS", "SKY_WORDS", "VERDICT_WORDS", "Claim", "claims", "same_value", "states"]
+__all__ = ["CHOICE_WORDS", "MODE_WORDS", "SKY_WORDS", "VERDICT_WORDS", "Claim", "claims", "same_value", "shared", "states"]
 
 _LATIN = (*names.FIRST, *dates.ENGLISH, *english.RULES, *names.CODES, *english.NUMBERS, *names.NAMES)
 _HAN = (
@@ -39,6 +41,23 @@ def claims(answer: str) -> tuple[Claim, ...]:
     for rule in _HAN if HAN.search(answer) else _LATIN:
         rest = _read(rule, rest, found)
     return tuple(sorted(found, key=lambda claim: (claim.start, claim.end)))
+
+
+_RANGE = re.compile(r"\s*(?:-|–|~|to|and|or|到|至|或)\s*[€$£¥]?\s*")
+
+
+@lru_cache(maxsize=16384)
+def shared(text: str) -> tuple[Claim, ...]:
+    """The claims of `text`; in a range the first number has the unit of the second: 14-16 degrees."""
+    found = claims(text)
+    return tuple(_with_unit(c, b, text) for c, b in zip_longest(found, found[1:]) if c is not None)
+
+
+def _with_unit(claim: Claim, behind: Claim | None, text: str) -> Claim:
+    if behind is None or not claim.kind == behind.kind == "number" or claim.unit or not behind.unit:
+        return claim
+    joined = _RANGE.fullmatch(text[claim.end : behind.start])
+    return replace(claim, unit=behind.unit, note="") if joined else claim
 
 
 def _read(rule: Rule, rest: str, found: list[Claim]) -> str:

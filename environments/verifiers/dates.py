@@ -16,7 +16,7 @@ _WEEKDAY_OF = {name: i for i, name in enumerate(_WEEKDAYS)} | {
     s: i for i, n in enumerate(_WEEKDAYS) for s in (n[:3], n[:4]) if s not in ("sun", "sat", "mon", "wedn")
 }
 _MONTH = r"(?P<month>" + "|".join(sorted(_MONTH_OF, key=len, reverse=True)) + r")\b\.?"
-_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:%]|,\d{3}|\.\d)"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?(?![\d%]|:\d|,\d{3}|\.\d)"
 _YEAR = r"(?:,?\s+(?P<year>(?:19|20)\d\d)\b)?"
 _WEEKDAY = r"(?:\b(?P<weekday>" + "|".join(sorted(_WEEKDAY_OF, key=len, reverse=True)) + r")\b\.?,?\s+(?:the\s+)?)?"
 _HAN_DAYS = {d: i for i, d in enumerate("一二三四五六")} | {"日": 6, "天": 6}

@@ -17,7 +17,7 @@ from environments.verifiers.quantities import (
 _LOOSE = "day|week|month|year"
 """Units of which "a day", "a week" says how often, not how long."""
 _PARTS = {"half": 0.5, "a half": 0.5, "a quarter": 0.25, "three quarters": 0.75}
-_UNIT = rf"(?:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|us dollars?|{UNIT_WORDS})(?![A-Za-z0-9])|[{SIGNS}°℃℉%]"
+_UNIT = rf"(?:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|us dollars?|{UNIT_WORDS})(?![A-Za-z0-9])|[{SIGNS}](?!\s?\d)|[°℃℉%]"
 _FAR_UNIT = r"(?:nautical\s+miles?|(?:business|working)\s+days?)\b"
 _RATING = re.compile(r"(?i)\b(?:rat(?:ed|ing)s?|stars?)(?:\s+(?:is|are|was|of|at|it))*[:\s]*$")
 _TIMES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6}
@@ -149,7 +149,7 @@ RULES: tuple[Rule, ...] = (
     (
         re.compile(
             rf"(?P<sign>(?:\b(?:US|CA|A))?[{SIGNS}]\s?|\b(?:USD|EUR|GBP|CNY|RMB)\s?)?{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})"
-            rf"(?!(?:st|nd|rd|th)\b)(?:\s?(?P<times>(?:thousand|million)\b|k(?![A-Za-z0-9])))?(?:[\s\u00a0-]*(?P<unit>{_FAR_UNIT}|{_UNIT}))?",
+            rf"(?!(?:st|nd|rd|th)\b)(?:\s?(?P<times>(?:thousand|million)\b|k(?![A-Za-z0-9])))?(?:[ \t\u00a0-]{{0,3}}(?P<unit>{_FAR_UNIT}|{_UNIT}))?",
             re.I | re.A,
         ),
         _quantity,

@@ -8,13 +8,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from environments.episode import Step
 from environments.task import Call
 from environments.verifiers.claim import Claim
-from environments.verifiers.claims import claims
+from environments.verifiers.claims import claims, shared
 from environments.verifiers.quantities import comparable, measured, unit_of_field
 
 _WORD = re.compile(r"[^\W_]+")
@@ -90,7 +89,7 @@ class Evidence:
 
     def add_policy(self, policy: str) -> None:
         """Take in the document that says what is allowed."""
-        for claim in claims(policy):
+        for claim in shared(policy):
             self._add_claim(claim, ("",), "policy", 0, policy[claim.start : claim.end])
         if policy:
             self.texts.append(policy)
@@ -187,7 +186,7 @@ class Evidence:
         if re.search(r"(?i)status|state\b|状态", key):
             self.conditions.append((key, value, row, len(self.calls)))
         if _NUMERAL.search(value):
-            for claim in _read(value):
+            for claim in shared(value):
                 self._add_claim(claim, path, source, row, value)
 
     def _add_claim(self, claim: Claim, path: Path, source: str, row: int, text: str) -> None:
@@ -231,11 +230,6 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from leaves(inner, path)
     elif value is not None:
         yield path, value
-
-
-@lru_cache(maxsize=16384)
-def _read(text: str) -> tuple[Claim, ...]:
-    return claims(text)
 
 
 def _shown(path: Path, text: str, source: str) -> str:

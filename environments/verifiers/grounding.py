@@ -17,7 +17,7 @@ from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.lookup import code_supported, name_supported
 from environments.verifiers.quantities import CURRENCIES, Measure, comparable, is_money, measured, step_of
 from environments.verifiers.rows import named_before, named_in, related
-from environments.verifiers.wording import Hedge, denied, hedge_of, quoted, sentence_of
+from environments.verifiers.wording import Hedge, denied, exemplified, hedge_of, quoted, sentence_of
 
 _SEARCH_OF = {"flight": "travel_search_flights", "train": "travel_search_trains"}
 _ROUTES = "map_compute_routes"
@@ -96,7 +96,7 @@ def finding(claim: Claim, text: str, ground: Ground) -> Finding | None:
     if claim.kind in ("name", "code"):
         test = name_supported if claim.kind == "name" else code_supported
         near = test(claim.value, ground.evidence, ground.said)
-        return None if near is None else Finding(claim, span, near)
+        return None if near is None or exemplified(claim, text) else Finding(claim, span, near)
     if claim.kind == "ordinal":
         most = max([*ground.evidence.lengths, 0])
         known = {k.value for k in ground.evidence.of("")}
@@ -209,7 +209,12 @@ def _counts(claim: Claim, said: Measure, text: str, ground: Ground) -> bool:
         return True
     if not claim.note:
         return False
-    return value in counts_of(ground.said) or value == _listed(text[claim.end :])
+    if value in counts_of(ground.said) or value == _listed(text[claim.end :]):
+        return True
+    per_head = [int(k.value) for k in ground.evidence.of("") if k.exact and 1 < k.value <= 5]
+    counts = {*counts_of(ground.said), *(n for n in ground.evidence.lengths if 1 < n <= 9)}
+    total = re.search(r"(?i)\btotal|in all|altogether|一共|总共|合计", text)
+    return bool(total) and any(n * each == value for n in counts for each in per_head)
 
 
 def _listed(after: str) -> int:
@@ -243,9 +248,9 @@ def _worked_out(said: Measure, hedge: Hedge, sentence: str, text: str, ground: G
         return abs(value - said.value) <= slack
 
     if said.dimension == "percent":
-        every = (derivation.ratio(equal, sentence, _in_play(d, text, ground)) for d in ground.evidence.numbers)
+        every = (derivation.ratio(equal, sentence, _in_play(d, sentence, text, ground)) for d in ground.evidence.numbers)
         return next((formula for formula in every if formula), None)
-    values = _in_play(said.dimension, text, ground)
+    values = _in_play(said.dimension, sentence, text, ground)
     rows = named_in(sentence, ground.evidence)
     here = [k for k in values if not rows or not k.row or related(k.row, rows, ground.evidence)]
     columns = [c for c in ground.evidence.columns if comparable(c[0].dimension, said.dimension)]
@@ -272,20 +277,28 @@ def _shares(evidence: Evidence) -> list[float]:
     return [k.value for k in evidence.of("percent")] + [10 * k.value for k in evidence.of("discount")] + half
 
 
-def _in_play(dimension: str, text: str, ground: Ground) -> list[Known]:
-    """Values that a sum may be made of: all where they are few, else those that the agent names here or has named."""
+def _in_play(dimension: str, sentence: str, text: str, ground: Ground) -> list[Known]:
+    """Values that a sum may be made of: all where they are few, else those named in the sentence, else in the text."""
     every = ground.evidence.of(dimension)
     theirs = [_their(c, text) for c in claims(text) if c.kind == "number" and c.unit and quoted(c, text, ground.said)]
     theirs = [k for k in theirs if comparable(k.dimension, dimension)]
+    earlier = [k for k in ground.stated if comparable(k.dimension, dimension)]
     if len({k.value for k in every}) <= derivation.MOST:
-        return every + theirs + [k for k in ground.stated if comparable(k.dimension, dimension)][-3:]
-    named = [measured(float(c.value), c.unit) for c in claims(text) if c.kind == "number"]
-    values = {m.value for m in named if comparable(m.dimension, dimension)}
-    here = [k for k in every if k.value in values]
+        return every + theirs + earlier[-3:]
+    for part in (sentence, text):
+        named = _named_values(part, dimension, [*every, *earlier]) + theirs
+        if len({k.value for k in named}) > 2:
+            return named
     rows = named_in(text, ground.evidence)
     mine = [k for k in every if k.row in rows]
-    earlier = [k for k in ground.stated if comparable(k.dimension, dimension)][-4:]
-    return here + theirs + earlier + (mine if len(mine) <= derivation.MOST else [])
+    return named + earlier[-4:] + (mine if len({k.value for k in mine}) <= derivation.MOST else [])
+
+
+def _named_values(text: str, dimension: str, known: Sequence[Known]) -> list[Known]:
+    """The evidence among the numbers of `text`."""
+    said = [measured(float(c.value), c.unit) for c in claims(text) if c.kind == "number"]
+    values = {m.value for m in said if comparable(m.dimension, dimension)}
+    return list({k.value: k for k in known if k.value in values}.values())
 
 
 def _their(claim: Claim, text: str) -> Known:

@@ -13,6 +13,8 @@ def code_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str |
     """None where a code was shown or the user named it, else the code that comes closest."""
     if evidence.has_words(value) or f" {_folded(value)} " in tokens_of(said):
         return None
+    if len(value) == 3 and _of_named_city(value, said):
+        return None
     if value.isdigit() and len(value) <= 6 and evidence.has_text(value):
         return None
     shown = {m[0].upper() for text in evidence.texts if len(text) < 40 for m in _TOKEN.finditer(text)}
@@ -54,15 +56,24 @@ def _han_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str |
 
 
 @cache
-def _cities_of_airports() -> dict[str, str]:
-    """IATA code -> folded city."""
+def _airports() -> dict[str, frozenset[str]]:
+    """IATA code -> the folded words of its city and its name."""
     import airportsdata
 
-    return {code: _folded(row["city"]) for code, row in airportsdata.load("IATA").items() if row["city"]}
+    found = airportsdata.load("IATA").items()
+    return {code: frozenset(_folded(f"{a['city']} {a['name']}").split()) for code, a in found}
 
 
 def _by_airport(value: str, evidence: Evidence, theirs: str) -> bool:
-    """Whether an airport's code that was shown or said stands for the city named."""
-    wanted = _folded(value)
-    codes = {t for t in evidence.texts if len(t) == 3 and t.isupper()} | {t.upper() for t in theirs.split() if len(t) == 3}
-    return any(wanted in _cities_of_airports().get(code, "") for code in codes) if codes else False
+    """Whether an airport's code that was shown or said stands for the city or the airport named."""
+    wanted = set(_folded(value).split())
+    codes = {t for t in evidence.texts if len(t) == 3 and t.isupper()}
+    codes |= {t.upper() for t in theirs.split() if len(t) == 3}
+    return any(wanted <= _airports().get(code, frozenset()) for code in codes)
+
+
+def _of_named_city(code: str, said: Sequence[str]) -> bool:
+    """Whether it is the code of an airport of a city that the user named."""
+    words = _airports().get(code, frozenset())
+    theirs = {m[0].casefold() for text in said for m in re.finditer(r"[A-Z]\w{3,}", text)}
+    return bool(words & theirs)

@@ -21,17 +21,25 @@ def common_words() -> frozenset[str]:
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
-_ENDINGS = ("ing", "ly", "ed", "tion", "sion", "ment", "ness", "able", "ible", "ance", "ence", "ful", "less")
+_EDGES = frozenset("new old north south east west northern southern eastern western central great grand royal saint san upper lower".split())
+"""Words with which names begin, and that name nothing alone."""
 
 
 def common(word: str) -> bool:
-    """Whether a capitalised word is an ordinary one."""
+    """Whether a capitalised word is an ordinary one, in whichever of its forms."""
     plain = word.lower().replace("’", "'")
-    if plain in WORDS:
-        return False
-    stem = plain.removesuffix("'s").removesuffix("'")
     known = common_words()
-    return plain in known or stem in known or stem.removesuffix("s") in known
+    return plain in known or all(any(stem in known for stem in _stems(part)) for part in plain.split("-"))
+
+
+def _stems(word: str) -> list[str]:
+    """A word and what it may be a form of: removing, remove; cancelled, cancel; flights, flight."""
+    stems = [word, word.removesuffix("'s"), word.removesuffix("s")]
+    for ending in ("ing", "ed", "es", "er", "ly", "d"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            stems += [stem, stem + "e", stem[:-1] if stem[-1] == stem[-2] else stem]
+    return stems
 
 
 def _code(match: re.Match[str]) -> Sequence[Claim]:
@@ -55,15 +63,19 @@ def _name(match: re.Match[str]) -> Sequence[Claim]:
     """A run of capitalised words, less the ordinary ones at its ends; closed-vocabulary words in it are words."""
     words = list(re.finditer(r"\S+", match[0]))
     closed = [c for w in words for c in _words(w[0].lower(), match.start() + w.start())]
-    while words and common(words[0][0]):
+    while words and _ordinary(words[0][0]):
         words.pop(0)
-    while words and common(words[-1][0]):
+    while words and _ordinary(words[-1][0]):
         words.pop()
-    if not words or all(w[0].lower() in WORDS for w in words):
+    if not words or all(w[0].lower() in _EDGES or _ordinary(w[0]) for w in words):
         return closed
     start, end = match.start() + words[0].start(), match.start() + words[-1].end()
     said = re.sub(r"['’]s?$", "", match.string[start:end])
     return [Claim("name", said, None, start, start + len(said)), *closed]
+
+
+def _ordinary(word: str) -> bool:
+    return word.lower() in WORDS or common(word)
 
 
 def _words(word: str, start: int) -> list[Claim]:

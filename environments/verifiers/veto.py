@@ -11,13 +11,11 @@ Source: AMAP report (hallucination hard veto); TravelBench judge checklist; pipe
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import NamedTuple
 
 from environments.episode import Attempt, Step
 from environments.verifiers import evidence as evidence_module
-from environments.verifiers.claim import Claim
-from environments.verifiers.claims import claims
+from environments.verifiers.claims import shared
 from environments.verifiers.conditions import contradicted
 from environments.verifiers.evidence import Evidence
 from environments.verifiers.grounding import Finding, Ground, finding
@@ -101,7 +99,7 @@ def findings(said: Sequence[Said], steps: Sequence[Step], setting: Setting) -> I
         for step in steps[seen : turn.steps]:
             evidence.add(step)
         seen, ground.said = max(seen, turn.steps), turn.heard
-        for claim in _with_shared_units(turn.text):
+        for claim in shared(turn.text):
             found = finding(claim, turn.text, ground)
             if found is not None:
                 yield turn, found
@@ -109,18 +107,3 @@ def findings(said: Sequence[Said], steps: Sequence[Step], setting: Setting) -> I
                 ground.state(claim, turn.text)
         for claim, shown in contradicted(turn.text, evidence):
             yield turn, Finding(claim, turn.text[claim.start : claim.end], shown, misplaced=True)
-
-
-_RANGE = re.compile(r"\s*(?:-|–|~|to|and|or|到|至|或)\s*[€$£¥]?\s*")
-
-
-def _with_shared_units(text: str) -> Iterator[Claim]:
-    """Claims; in a range the first number has the unit of the second: 14-16 degrees."""
-    found = claims(text)
-    for claim, behind in zip_longest(found, found[1:]):
-        shares = behind and claim.kind == behind.kind == "number" and claim.unit is None and behind.unit
-        if shares and behind and _RANGE.fullmatch(text[claim.end : behind.start]):
-            yield Claim("number", claim.value, behind.unit, claim.start, claim.end)
-        else:
-            yield claim
-

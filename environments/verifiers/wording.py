@@ -57,17 +57,18 @@ def sentence_of(text: str, at: int) -> str:
 
 
 def same_as_said(claim: Claim, said: Iterable[str]) -> bool:
-    """Whether the user said the same number, time, date or code."""
-    for text in said:
-        for other in claims(text):
-            if claim.kind != other.kind:
-                continue
-            if claim.kind != "number":
-                if other.value == claim.value and claim.value:
-                    return True
-            elif _same_number(claim, other):
-                return True
-    return False
+    """Whether the user said the same number, time or date."""
+    return any(claim.kind == other.kind and _same(claim, other) for text in said for other in claims(text))
+
+
+def _same(claim: Claim, other: Claim) -> bool:
+    if claim.kind == "number":
+        return _same_number(claim, other)
+    if claim.kind == "date":
+        short, long = sorted((claim.value, other.value), key=len)
+        return bool(short) and long.endswith(short)
+    halves = claim.kind == "time" and (claim.note or other.note) and int(claim.value[:2]) % 12 == int(other.value[:2]) % 12
+    return claim.value == other.value or bool(halves) and claim.value[3:] == other.value[3:]
 
 
 def _same_number(claim: Claim, other: Claim) -> bool:
@@ -89,3 +90,23 @@ def denied(claim: Claim, text: str, said: Iterable[str]) -> bool:
     """Whether it is what the user believes, and the answer says that it is not so."""
     before = text[max(0, claim.start - 20) : claim.start]
     return bool(_DENIAL.search(before)) and same_as_said(claim, said)
+
+
+_PLAN = re.compile(
+    r"(?i)\b(?:confirm|proceed|would you like|shall i|should i|i will|i'll|let me|please (?:provide|let)|do you want|you(?:'d| would) (?:like|prefer)|you want|to summari[sz]e)\b"
+    r"|请确认|确认一下|是否|我来|我帮您|帮您|为您|您想|您要"
+)
+"""The agent repeats a request, or says what it is about to do."""
+
+
+def planned(claim: Claim, text: str, said: Iterable[str]) -> bool:
+    """Whether it repeats what the user asked for, for the user to confirm or the agent to do."""
+    return bool(_PLAN.search(text)) and same_as_said(claim, said)
+
+
+def exemplified(claim: Claim, text: str) -> bool:
+    """Whether it stands among the examples of a question: `(e.g., Los Angeles, Seattle)?`."""
+    sentence = sentence_of(text, claim.start).rstrip()
+    return bool(re.search(r"(?i)\be\.g\.|\bfor example\b|\bsuch as\b|\blike\b|比如|例如", text[max(0, claim.start - 90) : claim.start])) and (
+        sentence.endswith(("?", "?")) or "?" in text[claim.end : claim.end + 90]
+    )
