@@ -17,6 +17,8 @@ _LIMIT = re.compile(
     r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|为止|停止|到|提前|请|次日|第二天"
 )
 _ASKED = re.compile(r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to|of|within)\s*(?:the\s+)?(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$")
+_PLANNED = re.compile(r"(?i)\b(?:i will|i'll|we'll|let me|would you|confirm|proceed)\b|我来|帮您|请确认")
+_AGO = re.compile(r"(?i)\bago\b|\bsince\b|前|已经|距")
 _MIDNIGHT = 1440
 
 
@@ -39,6 +41,10 @@ def date_supported(
         return None
     if _counted_from(claim, text, evidence, shown, year):
         return None
+    if re.search(r"(?i)\b(?:day|days) (?:later|after|earlier|before)\b|\b(?:next|following|previous) day\b|第二天|后一天|前一天", " ".join(said)):
+        theirs |= {_after(d if len(d) == 10 else f"{year}-{d}", n) for d in {*theirs, *shown} if year and len(d) in (5, 10) for n in (1, -1)}
+        if _PLANNED.search(text) and any(_same_day(claim.value, d) for d in theirs):
+            return None
     if any(_same_day(claim.value, d) for d in theirs) and (
         _repeated(claim, text, said) or not evidence.calls
     ):
@@ -125,6 +131,9 @@ def _counted_from(claim: Claim, text: str, evidence: Evidence, shown: Iterable[s
     """Whether it lies a known number of days from a date that was shown, where the sentence sets a limit."""
     whole = claim.value if len(claim.value) == 10 else f"{year}-{claim.value}"
     starts = [d for d in shown if len(d) == 10]
+    if len(starts) > FEW:
+        stated = [c.value for c in claims(text) if c.kind == "date" and c.value and c != claim]
+        starts = [d for d in starts if any(_same_day(d, s) for s in stated)]
     if not _LIMIT.search(sentence_of(text, claim.start)) or len(starts) > FEW:
         return False
     days = {int(k.value // _MIDNIGHT) for k in evidence.of("time") if k.value >= _MIDNIGHT}
@@ -175,14 +184,13 @@ def _times_in_play(text: str, evidence: Evidence) -> list[Known]:
     return [k for k in evidence.times if k.row in rows]
 
 
-def spans_between(text: str, evidence: Evidence, today: str) -> list[Known]:
+def spans_between(text: str, sentence: str, evidence: Evidence, today: str) -> list[Known]:
     """Durations that follow from two known times of one row, and days between known dates and today."""
-    rows: dict[int, list[Known]] = {}
+    rows: dict[tuple[int, str], list[Known]] = {}
     named = named_in(text, evidence)
     for known in evidence.times:
-        if not known.row or (named and known.row not in named):
-            continue
-        rows.setdefault(known.row, []).append(known)
+        if "(policy)" not in known.shown and not (named and known.row and known.row not in named):
+            rows.setdefault((known.row, known.shown.rpartition("(")[2]), []).append(known)
     found = [
         Known("time", (b.value - a.value) % _MIDNIGHT, f"{a.shown} to {b.shown}", a.row)
         for times in rows.values()
@@ -190,7 +198,10 @@ def spans_between(text: str, evidence: Evidence, today: str) -> list[Known]:
         for b in times[i + 1 : 4]
     ]
     whole = [d for d in evidence.dates if len(d) == 10][:FEW]
-    for first, last in itertools.combinations([*whole, *([today] if today else [])], 2):
+    pairs = itertools.combinations([*whole, *([today] if today else [])], 2)
+    for first, last in pairs:
+        if _AGO.search(sentence) and last != today:
+            continue
         days = abs((date.fromisoformat(last) - date.fromisoformat(first)).days)
         found.append(Known("time", float(days * _MIDNIGHT), f"{first} to {last}"))
     return found

@@ -53,6 +53,16 @@ def _named(match: re.Match[str]) -> Sequence[Claim] | None:
     return _date(match, match["year"], _MONTH_OF[said.lower()], int(match["day"]), weekday)
 
 
+def _two_days(match: re.Match[str]) -> Sequence[Claim] | None:
+    """`May 19th and 20th, 2024`."""
+    month, days = _MONTH_OF[match["month"].lower()], (int(match["day"]), int(match["other"]))
+    if match["month"] == "may" or not all(_valid(month, d) for d in days):
+        return None
+    year = f"{match['year']}-" if match["year"] else ""
+    first = Claim("date", f"{year}{month:02d}-{days[0]:02d}", None, match.start(), match.end("day"))
+    return [first, Claim("date", f"{year}{month:02d}-{days[1]:02d}", None, *match.span("other"))]
+
+
 def _iso(match: re.Match[str]) -> Sequence[Claim] | None:
     return _date(match, match[1], int(match[2]), int(match[3]), None)
 
@@ -101,6 +111,13 @@ _HALF = r"(?P<half>[ap]\.?m\b\.?)"
 ENGLISH: tuple[Rule, ...] = (
     (re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/.](0?[1-9]|1[0-2])[-/.]([0-3]?\d)(?=T\d|(?![\w-]))", re.A), _iso),
     (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)(?![\d/])", re.A), _slashed),
+    (
+        re.compile(
+            rf"\b{_MONTH}\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s*(?:and|to|through|&|-|–)\s*(?P<other>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:%]){_YEAR}",
+            re.I | re.A,
+        ),
+        _two_days,
+    ),
     (re.compile(rf"{_WEEKDAY}\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}", re.I | re.A), _named),
     (re.compile(rf"{_WEEKDAY}(?<![\d.,:-])\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", re.I | re.A), _named),
     (re.compile(r"(?P<hour>(?<![\d:.])[012]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:])(?:\s*" + _HALF + ")?", re.I | re.A), _clock),
@@ -140,7 +157,7 @@ def _han_time(match: re.Match[str]) -> Sequence[Claim] | None:
         minute = int(han_value(match["minute"].lstrip("零")))
     hour = int(han_value(match["hour"]))
     half = _HALVES.get(match["when"] or "")
-    if match["when"] == "中午" and hour in (10, 11):
+    if (match["when"] == "中午" and hour in (10, 11)) or (hour == 12 and match["when"] in ("晚上", "夜里", "今晚")):
         half = 0
     return _time(match, hour, minute, half)
 

@@ -28,6 +28,9 @@ _SHARE = re.compile(
     r"|折|成|半价|优惠|手续费|退|扣|百分之|老人|儿童|定金|税|省"
 )
 _MEAN = re.compile(r"(?i)\b(?:average\w*|mean|on average|per|each|a (?:day|night|month|week|person|head)|apiece)\b|平均|人均|每|均")
+_RATIO = re.compile(
+    r"(?i)\b(?:more|less|cheaper|dearer|than|share|increase\w*|decrease\w*|rose|fell|higher|lower|up|down|of (?:the|your|all|this))\b|涨|降|占|比|便宜|贵"
+)
 Fits = Callable[[float], bool]
 
 
@@ -141,7 +144,7 @@ def _mean(fits: Fits, known: Sequence[Known], columns: Sequence[Sequence[Known]]
 def ratio(fits: Fits, sentence: str, known: Sequence[Known]) -> str | None:
     """How a percentage follows as the share of one value in another, or as the change from one to another."""
     few = list({k.value: k for k in known}.values())
-    if len(few) > MOST or not (_COMPARED.search(sentence) or re.search(r"(?i)\bof\b|占", sentence)):
+    if len(few) > MOST or not _RATIO.search(sentence):
         return None
     for a, b in itertools.permutations(few, 2):
         if b.value and (fits(100 * a.value / b.value) or fits(100 * abs(a.value - b.value) / b.value)):

@@ -168,7 +168,7 @@ NUMBERS: tuple[Rule, ...] = (
     (re.compile(r"(?<![\w.])(\d+)(?:st|nd|rd|th)\b", re.A), _ordinal),
     (
         re.compile(
-            rf"{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})(?![A-Za-z0-9_])(?:[\s-]+(?:[a-z]+[ -])??(?P<noun>[a-z]+s|people|children|person|passenger|seat|night|room|bag)\b)?",
+            rf"{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})(?![A-Za-z0-9_])(?:[\s-]+(?:[a-z]+[ -]){{0,2}}?(?P<noun>[a-z]+s|people|children|person|passenger|seat|night|room|bag)\b)?",
             re.A,
         ),
         _number,

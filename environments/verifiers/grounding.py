@@ -17,7 +17,7 @@ from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.lookup import code_supported, name_supported
 from environments.verifiers.quantities import CURRENCIES, Measure, comparable, is_money, measured, step_of
 from environments.verifiers.rows import named_before, named_in, related
-from environments.verifiers.wording import Hedge, denied, exemplified, hedge_of, quoted, sentence_of
+from environments.verifiers.wording import Hedge, bounded, counts_named, denied, exemplified, hedge_of, quoted, sentence_of
 
 _SEARCH_OF = {"flight": "travel_search_flights", "train": "travel_search_trains"}
 _ROUTES = "map_compute_routes"
@@ -133,11 +133,11 @@ def _number(claim: Claim, text: str, ground: Ground) -> Finding | None:
     if fitting:
         return _of_another(claim, text, fitting, known, ground)
     if said.dimension == "time":
-        known = known + spans_between(text, ground.evidence, ground.today)
+        known = known + spans_between(text, sentence_of(text, claim.start), ground.evidence, ground.today)
         if any(fits(said, k, hedge, claim) for k in known):
             return None
     span = text[claim.start : claim.end]
-    if quoted(claim, text, ground.said) or denied(claim, text, ground.said) or _counts(claim, said, text, ground):
+    if quoted(claim, text, ground.said) or denied(claim, text, ground.said) or bounded(claim, text, ground.said) or _counts(claim, said, text, ground):
         return None
     formula = _worked_out(said, hedge, sentence_of(text, claim.start), text, ground)
     return None if formula else Finding(claim, span, _nearest(said, known))
@@ -212,9 +212,8 @@ def _counts(claim: Claim, said: Measure, text: str, ground: Ground) -> bool:
     if value in counts_of(ground.said) or value == _listed(text[claim.end :]):
         return True
     per_head = [int(k.value) for k in ground.evidence.of("") if k.exact and 1 < k.value <= 5]
-    counts = {*counts_of(ground.said), *(n for n in ground.evidence.lengths if 1 < n <= 9)}
     total = re.search(r"(?i)\btotal|in all|altogether|一共|总共|合计", text)
-    return bool(total) and any(n * each == value for n in counts for each in per_head)
+    return bool(total) and any(n * each == value for n in counts_named(text) if n != value for each in per_head)
 
 
 def _listed(after: str) -> int:
@@ -261,8 +260,7 @@ def _worked_out(said: Measure, hedge: Hedge, sentence: str, text: str, ground: G
 
 def _counts_for(sentence: str, ground: Ground) -> tuple[list[int], bool]:
     """What a price may be multiplied with: the counts that the sentence names, else those that evidence has."""
-    found = [c for c in claims(sentence) if c.kind == "number" and (c.unit == "count" or (c.unit is None and c.note))]
-    named = [int(float(c.value)) for c in found if 1 < float(c.value) <= 20]
+    named = counts_named(sentence)
     periods = [n for pattern, n in ((r"(?i)\byear|annual|一年|全年", 12), (r"(?i)\bweek\b|一周", 7)) if re.search(pattern, sentence)]
     if named or periods:
         return named + periods, True

@@ -69,7 +69,8 @@ def _by_airport(value: str, evidence: Evidence, theirs: str) -> bool:
     wanted = set(_folded(value).split())
     codes = {t for t in evidence.texts if len(t) == 3 and t.isupper()}
     codes |= {t.upper() for t in theirs.split() if len(t) == 3}
-    return any(wanted <= _airports().get(code, frozenset()) for code in codes)
+    spare = 1 if len(wanted) >= 3 else 0
+    return any(len(wanted - _airports().get(code, frozenset())) <= spare for code in codes & _airports().keys())
 
 
 def _of_named_city(code: str, said: Sequence[str]) -> bool:

@@ -85,7 +85,7 @@ def _words(word: str, start: int) -> list[Claim]:
 FIRST: tuple[Rule, ...] = (
     (re.compile(r"(?<=\n)[ \t>*#-]*\d{1,2}[.)](?=[ \t*])|^\d{1,2}[.)](?=[ \t*][^\n]*\n)", re.A), _nothing),
     (re.compile(r"\b(?:Option|Step|Choice|Leg|Segment|Passenger|Part|Flight|Item|Answer) \d{1,2}(?=\W)(?![.,]\d| ?[%€$])", re.A), _nothing),
-    (re.compile(r"\b24/7\b", re.A), _nothing),
+    (re.compile(r"\b24/7\b|\b[YMD]{2,4}[-/][YMD]{2}[-/][YMD]{2,4}\b", re.A), _nothing),
     (re.compile(r"https?://\S+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.A), _code),
 )  # fmt: skip
 _EDGE, _TAIL = r"(?<![A-Za-z0-9_#@.])", r"(?![A-Za-z0-9_])"

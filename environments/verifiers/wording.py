@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from environments.verifiers.claim import Claim
 from environments.verifiers.claims import claims
-from environments.verifiers.quantities import comparable, measured
+from environments.verifiers.quantities import SPELLED, UNIT_WORDS, comparable, han_value, measured, value_in_words
 
 _END = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[A-Z]|\s*$)|[!?;\n。!?;]")
 _ABOUT = re.compile(
@@ -93,7 +93,7 @@ def denied(claim: Claim, text: str, said: Iterable[str]) -> bool:
 
 
 _PLAN = re.compile(
-    r"(?i)\b(?:confirm|proceed|would you like|shall i|should i|i will|i'll|let me|please (?:provide|let)|do you want|you(?:'d| would) (?:like|prefer)|you want|to summari[sz]e)\b"
+    r"(?i)\b(?:i (?:would )?need to|we'll|confirm|proceed|would you like|shall i|should i|i will|i'll|let me|please (?:provide|let)|do you want|you(?:'d| would) (?:like|prefer)|you want|to summari[sz]e)\b"
     r"|请确认|确认一下|是否|我来|我帮您|帮您|为您|您想|您要"
 )
 """The agent repeats a request, or says what it is about to do."""
@@ -104,9 +104,36 @@ def planned(claim: Claim, text: str, said: Iterable[str]) -> bool:
     return bool(_PLAN.search(text)) and same_as_said(claim, said)
 
 
+_BOUND = re.compile(r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of|less|exceed\w*)\s*(?:of|the)?\s*[€$£¥]?\s*$|(?:不超过|低于|以内|预算)[^,。]{0,4}$")
+
+
+def bounded(claim: Claim, text: str, said: Iterable[str]) -> bool:
+    """Whether it is the limit that the user set, in what the agent is about to do or asks to confirm."""
+    return bool(_BOUND.search(text[max(0, claim.start - 24) : claim.start])) and planned(claim, text, said)
+
+
 def exemplified(claim: Claim, text: str) -> bool:
     """Whether it stands among the examples of a question: `(e.g., Los Angeles, Seattle)?`."""
     sentence = sentence_of(text, claim.start).rstrip()
     return bool(re.search(r"(?i)\be\.g\.|\bfor example\b|\bsuch as\b|\blike\b|比如|例如", text[max(0, claim.start - 90) : claim.start])) and (
-        sentence.endswith(("?", "?")) or "?" in text[claim.end : claim.end + 90]
+        sentence.endswith(("?", "?")) or bool(re.search(r"(?i)\b(?:i'll|i will|let me)\b", text)) or "?" in text[claim.end : claim.end + 90]
     )
+
+
+_COUNTED = re.compile(
+    rf"(?i)(?<![\w.$€£-])(?P<number>{SPELLED}|\d{{1,2}})\s+(?:[a-z]+\s+)?(?:[a-z]+s|people|children|of us|of you)\b|(?P<han>[两二三四五六七八九十]|\d{{1,2}})(?:个人|位|人|名|张|晚|间|条|份|件|个|次|只|瓶|盒)", re.A
+)
+
+
+def counts_named(sentence: str) -> list[int]:
+    """How many of something a sentence names: three passengers, 两个人."""
+    found = []
+    for match in _COUNTED.finditer(sentence):
+        said = match["number"] or match["han"]
+        value = int(said) if said.isdigit() else value_in_words(said) if match["number"] else int(han_value(said))
+        if 1 < value <= 20 and not _UNIT_BEHIND.match(sentence[match.end("number") :] if match["number"] else ""):
+            found.append(value)
+    return found
+
+
+_UNIT_BEHIND = re.compile(rf"(?i)\s+(?:{UNIT_WORDS})\b")
