@@ -37,6 +37,7 @@ def date_supported(
     theirs = _in_texts(said, today)
     if not claim.value:
         return _weekday_supported(claim, shown | theirs, said, year, evidence)
+    shown, theirs = _dated(shown, year), _dated(theirs, year)
     if any(_same_day(claim.value, d) for d in shown):
         return None
     if _counted_from(claim, text, evidence, shown, year):
@@ -71,6 +72,11 @@ def _in_texts(texts: Iterable[str], today: str) -> set[str]:
                 ahead = (int(c.note) - date.fromisoformat(today).weekday()) % 7
                 found |= {_after(today, ahead), _after(today, ahead + 7)}
     return found
+
+
+def _dated(days: Iterable[str], year: str) -> set[str]:
+    """Dates without a year as those of the current one."""
+    return {f"{year}-{d}" if year and len(d) == 5 else d for d in days}
 
 
 def _after(iso: str, days: int) -> str:

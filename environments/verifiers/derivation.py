@@ -60,7 +60,8 @@ def derived(fits: Fits, sentence: str, parts: Parts) -> str | None:
         parts: what may be combined.
     """
     known, here = _few(parts.values), _few(parts.here)
-    pair, total = len(known) == 2, bool(_TOTAL.search(sentence))
+    pair = len(known) == 2 and not any("(policy)" in k.shown for k in known)
+    total = bool(_TOTAL.search(sentence))
     ways: list[str | None] = []
     if pair or _COMPARED.search(sentence):
         ways.append(_difference(fits, known))

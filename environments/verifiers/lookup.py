@@ -15,7 +15,7 @@ def code_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str |
         return None
     if len(value) == 3 and _of_named_city(value, said):
         return None
-    if value.isdigit() and len(value) <= 6 and evidence.has_text(value):
+    if value.isdigit() and len(value) == 4 and any(re.search(rf"{value}(?!\d)", text) for text in evidence.texts):
         return None
     shown = {m[0].upper() for text in evidence.texts if len(text) < 40 for m in _TOKEN.finditer(text)}
     return next(iter(difflib.get_close_matches(value, sorted(shown), 1, 0.5)), "")

@@ -112,12 +112,14 @@ def bounded(claim: Claim, text: str, said: Iterable[str]) -> bool:
     return bool(_BOUND.search(text[max(0, claim.start - 24) : claim.start])) and planned(claim, text, said)
 
 
+_EXAMPLES = re.compile(r"(?i:\be\.g\.|\bfor example\b|\bsuch as\b)|\b[a-z]+s like (?=[A-Z])|比如|例如")
+
+
 def exemplified(claim: Claim, text: str) -> bool:
-    """Whether it stands among the examples of a question: `(e.g., Los Angeles, Seattle)?`."""
-    sentence = sentence_of(text, claim.start).rstrip()
-    return bool(re.search(r"(?i)\be\.g\.|\bfor example\b|\bsuch as\b|\blike\b|比如|例如", text[max(0, claim.start - 90) : claim.start])) and (
-        sentence.endswith(("?", "?")) or bool(re.search(r"(?i)\b(?:i'll|i will|let me)\b", text)) or "?" in text[claim.end : claim.end + 90]
-    )
+    """Whether a name stands among the examples of a question or of a plan: `(e.g., Los Angeles, Seattle)?`."""
+    if re.search(r"\d", claim.value) or not _EXAMPLES.search(text[max(0, claim.start - 90) : claim.end]):
+        return False
+    return "?" in text[claim.end : claim.end + 90] or bool(re.search(r"(?i)\b(?:i'll|i will|let me)\b", text))
 
 
 _COUNTED = re.compile(
