@@ -159,8 +159,7 @@ def time_supported(
     claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str
 ) -> str | None:
     """None where a clock time has evidence, else the evidence that comes closest."""
-    hour, minute = claim.value.split(":")
-    value = 60.0 * int(hour) + int(minute)
+    value = _minutes(claim.value)
     wanted = {value, (value + 720) % _MIDNIGHT} if claim.note else {value}
     if any(k.value in wanted for k in evidence.times):
         return None
@@ -171,6 +170,11 @@ def time_supported(
     if not evidence.times:
         return ""
     return min(evidence.times, key=lambda k: (abs(k.value - value), k.shown)).shown
+
+
+def _minutes(clock: str) -> float:
+    hour, minute = clock.split(":")
+    return 60.0 * int(hour) + int(minute)
 
 
 def _shifted(wanted: Iterable[float], text: str, claim: Claim, evidence: Evidence) -> bool:
@@ -203,6 +207,11 @@ def spans_between(text: str, sentence: str, evidence: Evidence, today: str) -> l
         for i, a in enumerate(times[:4])
         for b in times[i + 1 : 4]
     ]
+    stated = sorted({_minutes(c.value) for c in claims(text) if c.kind == "time"})
+    if 1 < len(stated) <= FEW:
+        known = {k.value: k for k in evidence.times}
+        both = [known[t] for t in stated if t in known]
+        found += [Known("time", b.value - a.value, f"{a.shown} to {b.shown}") for a, b in itertools.combinations(both, 2)]
     whole = [d for d in evidence.dates if len(d) == 10][:FEW]
     pairs = itertools.combinations([*whole, *([today] if today else [])], 2)
     for first, last in pairs:

@@ -49,6 +49,12 @@ class Parts(NamedTuple):
     """Percentages that evidence names."""
     named: bool
     """Whether the sentence names the counts itself."""
+    own: Sequence[Known] = ()
+    """Every value of the entries that the sentence or its list item names."""
+    focus: Sequence[Known] = ()
+    """Values that the sentence states."""
+    stated: Sequence[Known] = ()
+    """Values that the agent has stated lately."""
 
 
 def derived(fits: Fits, sentence: str, parts: Parts) -> str | None:
@@ -64,12 +70,13 @@ def derived(fits: Fits, sentence: str, parts: Parts) -> str | None:
     total = bool(_TOTAL.search(sentence))
     ways: list[str | None] = []
     if pair or _COMPARED.search(sentence):
-        ways.append(_difference(fits, known))
+        ways.append(_difference(fits, known) or _from_stated(fits, parts))
     if pair or total:
         ways.append(_sum(fits, here, parts.columns))
     if parts.named or total:
-        ways.append(_product(fits, here, parts.counts))
+        ways.append(_product(fits, here, parts.counts) or _product(fits, parts.own, parts.counts, most=1))
         ways.append(_two_products(fits, here, parts.counts) if total and len(parts.counts) > 1 else None)
+    ways.append(_of_rows(fits, parts.own))
     if _SHARE.search(sentence):
         ways.append(_share(fits, here, parts.shares))
     if _MEAN.search(sentence):
@@ -91,6 +98,9 @@ def _difference(fits: Fits, known: Sequence[Known]) -> str | None:
     for (a, b), c in itertools.product(itertools.combinations(known, 2), known):
         if c not in (a, b) and len(known) <= DEEPEST and fits(a.value + b.value - c.value):
             return f"{a.shown} + {b.shown} - {c.shown}"
+    for a, (b, c) in itertools.product(known, itertools.combinations(known, 2)):
+        if a not in (b, c) and len(known) <= DEEPEST and fits(a.value - b.value - c.value):
+            return f"{a.shown} - {b.shown} - {c.shown}"
     return None
 
 
@@ -105,10 +115,26 @@ def _sum(fits: Fits, known: Sequence[Known], columns: Sequence[Sequence[Known]])
     return None
 
 
-def _product(fits: Fits, known: Sequence[Known], counts: Sequence[int]) -> str | None:
+def _from_stated(fits: Fits, parts: Parts) -> str | None:
+    """What is left of a value stated lately after one that the sentence states."""
+    for a, b in itertools.product(parts.stated, parts.focus):
+        if a.value > b.value and fits(a.value - b.value):
+            return f"{a.shown} - {b.shown}"
+    return None
+
+
+def _of_rows(fits: Fits, own: Sequence[Known]) -> str | None:
+    """The sum of one field over two entries that are named together: a flight and its connection."""
+    for a, b in itertools.combinations(own[:40], 2):
+        if a.row != b.row and a.shown.split(" ")[0] == b.shown.split(" ")[0] and fits(a.value + b.value):
+            return f"{a.shown} + {b.shown}"
+    return None
+
+
+def _product(fits: Fits, known: Sequence[Known], counts: Sequence[int], most: int = 2) -> str | None:
     """A price or the sum of two (there and back), so many times."""
     for n in dict.fromkeys(counts):
-        for part in (*itertools.combinations(known, 1), *itertools.combinations(known, 2)):
+        for part in (p for size in range(1, most + 1) for p in itertools.combinations(known, size)):
             if 1 < n <= 20 and fits(n * sum(k.value for k in part)):
                 return f"{n} x ({' + '.join(k.shown for k in part)})"
     return None

@@ -19,6 +19,7 @@ from environments.verifiers.quantities import comparable, measured, unit_of_fiel
 _WORD = re.compile(r"[^\W_]+")
 _NUMERAL = re.compile(r"[\d零一二两三四五六七八九十百千万半]|hundred|percent|hour|week")
 _LETTER = re.compile(r"[^\W\d_]{2}|[^\W\d_]\d|\d[^\W\d_]|[\u4e00-\u9fff]")
+_MONEY_BEFORE = re.compile(r"(?i)\b(?:price|total|amount|paid|balance|cost|refund|fee|charged?)\b[^.,;]{0,16}$")
 _SUM = re.compile(r"[\d\s.+*/()-]+")
 Path = tuple[str, ...]
 
@@ -129,7 +130,7 @@ class Evidence:
         for path, value in leaves(seen):
             for claim in claims(str(value)):
                 if claim.kind == "number" and claim.value not in brought and path[-1:] != ("error",):
-                    self._add_number(claim, path or ("",), f"{call.name}, refused", 0, claim.value)
+                    self._add_number(claim, path or ("",), f"{call.name}, refused", 0, str(value))
 
     def _sum_is_grounded(self, call: Call) -> bool:
         """A calculator's result is worth no more than the numbers that went in."""
@@ -203,6 +204,8 @@ class Evidence:
 
     def _add_number(self, claim: Claim, path: Path, source: str, row: int, text: str) -> None:
         unit = claim.unit if claim.unit not in (None, "count") else unit_of_field(path, self.units)
+        if not unit and claim.end and _MONEY_BEFORE.search(text[: claim.start]):
+            unit = "money"
         if not path and claim.unit is None:
             unit = "any"
         found = measured(float(claim.value), unit)

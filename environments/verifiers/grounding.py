@@ -17,7 +17,7 @@ from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.lookup import code_supported, name_supported
 from environments.verifiers.quantities import CURRENCIES, Measure, comparable, is_money, measured, step_of
 from environments.verifiers.rows import named_before, named_in, related
-from environments.verifiers.wording import Hedge, bounded, counts_named, denied, exemplified, hedge_of, quoted, sentence_of
+from environments.verifiers.wording import Hedge, block_of, bounded, counts_named, denied, exemplified, hedge_of, quoted, sentence_of
 
 _SEARCH_OF = {"flight": "travel_search_flights", "train": "travel_search_trains"}
 _ROUTES = "map_compute_routes"
@@ -139,7 +139,7 @@ def _number(claim: Claim, text: str, ground: Ground) -> Finding | None:
     span = text[claim.start : claim.end]
     if quoted(claim, text, ground.said) or denied(claim, text, ground.said) or bounded(claim, text, ground.said) or _counts(claim, said, text, ground):
         return None
-    formula = _worked_out(said, hedge, sentence_of(text, claim.start), text, ground)
+    formula = _worked_out(said, hedge, text, claim.start, ground)
     return None if formula else Finding(claim, span, _nearest(said, known))
 
 
@@ -155,7 +155,8 @@ def _rivals(claim: Claim, said: Measure, ground: Ground) -> list[Known]:
 
 def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:
     """Whether `known` may be said as `said`: equal, rounded at the precision said, or about that much."""
-    gap = abs(said.value - known.value)
+    value = abs(known.value) if hedge.back and is_money(known.dimension) else known.value
+    gap = abs(said.value - value)
     if gap < 1e-6 * max(1.0, abs(known.value)):
         return True
     if said.value < 0 or known.dimension == "any" and said.dimension == "":
@@ -213,7 +214,9 @@ def _counts(claim: Claim, said: Measure, text: str, ground: Ground) -> bool:
         return True
     per_head = [int(k.value) for k in ground.evidence.of("") if k.exact and 1 < k.value <= 5]
     total = re.search(r"(?i)\btotal|in all|altogether|一共|总共|合计", text)
-    return bool(total) and any(n * each == value for n in counts_named(text) if n != value for each in per_head)
+    counts = [n for n in counts_named(text) if n != value]
+    counts += [n for n, where in ground.evidence.lengths.items() if _STEM.search(where) and "passenger" in text.lower()]
+    return bool(total) and any(n * each == value for n in counts for each in per_head)
 
 
 def _listed(after: str) -> int:
@@ -228,16 +231,18 @@ def counts_of(said: Iterable[str]) -> list[int]:
     return sorted({int(float(c.value)) for c in found if c.value.isdigit() and 1 < int(c.value) <= 20} | set(extra))
 
 
+_STEM = re.compile(r"(?i)passenger|guest|traveller|traveler")
 _FELLOWS = {
     r"(?i)\b(?:two|couple|both) of us\b|我们俩|咱俩|两位": 2, r"(?i)\bthree of us\b|我们仨": 3, r"(?i)\bfour of us\b": 4,
     r"(?i)\bfive of us\b": 5, r"(?i)\bmy (?:wife|husband|partner|son|daughter|friend) and (?:i|me)\b": 2,
 }  # fmt: skip
 
 
-def _worked_out(said: Measure, hedge: Hedge, sentence: str, text: str, ground: Ground) -> str | None:
+def _worked_out(said: Measure, hedge: Hedge, text: str, at: int, ground: Ground) -> str | None:
     """How a number follows from evidence, or None."""
     if said.value < 0 or not said.dimension:
         return None
+    sentence = sentence_of(text, at)
     slack = max(said.step / 2 if hedge.about or said.step < 1 else 0.0, 0.005 if is_money(said.dimension) else 1e-6)
     if hedge.about and _round(said):
         slack = max(slack, CLOSE * said.value)
@@ -250,11 +255,15 @@ def _worked_out(said: Measure, hedge: Hedge, sentence: str, text: str, ground: G
         every = (derivation.ratio(equal, sentence, _in_play(d, sentence, text, ground)) for d in ground.evidence.numbers)
         return next((formula for formula in every if formula), None)
     values = _in_play(said.dimension, sentence, text, ground)
-    rows = named_in(sentence, ground.evidence)
+    block = block_of(text, at)
+    rows = named_in(sentence, ground.evidence) or named_in(block, ground.evidence)
     here = [k for k in values if not rows or not k.row or related(k.row, rows, ground.evidence)]
+    own = [k for k in ground.evidence.of(said.dimension) if k.row in rows]
+    stated = [k for k in ground.stated if comparable(k.dimension, said.dimension)]
+    focus = _named_values(sentence, said.dimension, [*ground.evidence.of(said.dimension), *stated])
     columns = [c for c in ground.evidence.columns if comparable(c[0].dimension, said.dimension)]
     counts, named = _counts_for(sentence, ground)
-    parts = derivation.Parts(values, here, columns, counts, _shares(ground.evidence), named)
+    parts = derivation.Parts(values, here, columns, counts, _shares(ground.evidence), named, own, focus, stated[-12:])
     return derivation.derived(equal, sentence, parts)
 
 
@@ -285,11 +294,9 @@ def _in_play(dimension: str, sentence: str, text: str, ground: Ground) -> list[K
         return every + theirs + earlier[-3:]
     for part in (sentence, text):
         named = _named_values(part, dimension, [*every, *earlier]) + theirs
-        if len({k.value for k in named}) > 2:
+        if len({k.value for k in named}) >= 2:
             return named
-    rows = named_in(text, ground.evidence)
-    mine = [k for k in every if k.row in rows]
-    return named + earlier[-4:] + (mine if len({k.value for k in mine}) <= derivation.MOST else [])
+    return named + earlier[-4:]
 
 
 def _named_values(text: str, dimension: str, known: Sequence[Known]) -> list[Known]:

@@ -35,7 +35,8 @@ def name_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str |
     theirs = tokens_of(said)
     if evidence.has_words(value) or f" {_folded(value)} " in theirs:
         return None
-    if _by_airport(value, evidence, theirs):
+    words = _folded(value).split()
+    if _by_airport(value, evidence, theirs) or (len(words) > 1 and all(f" {word} " in theirs for word in words)):
         return None
     shown = sorted({t for t in evidence.texts if t[:1].isupper() and len(t) < 60})
     return next(iter(difflib.get_close_matches(value, shown, 1, 0.4)), "")

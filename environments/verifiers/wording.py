@@ -34,16 +34,22 @@ class Hedge(NamedTuple):
 
     about: str
     """`about`, `over`, `under`, or empty where it was meant as it stands."""
+    back: bool = False
+    """Whether money goes back, which books write with a minus."""
 
 
 def hedge_of(claim: Claim, text: str) -> Hedge:
     """How exactly a number in `text` was meant."""
     before, after = text[max(0, claim.start - 24) : claim.start], text[claim.end : claim.end + 8]
+    back = bool(_BACK.search(sentence_of(text, claim.start)))
     if _UNDER.search(before):
-        return Hedge("under")
+        return Hedge("under", back)
     if _OVER.search(before) or (_BEHIND.match(after) and "多" in after[:4]) or "多" in text[claim.start : claim.end]:
-        return Hedge("over")
-    return Hedge("about" if _ABOUT.search(before) or _BEHIND.match(after) else "")
+        return Hedge("over", back)
+    return Hedge("about" if _ABOUT.search(before) or _BEHIND.match(after) else "", back)
+
+
+_BACK = re.compile(r"(?i)\b(?:refund\w*|credited|returned|back|reimburs\w*|saved?|savings)\b|退")
 
 
 def sentence_of(text: str, at: int) -> str:
@@ -54,6 +60,16 @@ def sentence_of(text: str, at: int) -> str:
             return text[begin : match.end()]
         begin = match.end()
     return text[begin:]
+
+
+def block_of(text: str, at: int) -> str:
+    """The list item that holds position `at`, with the lines above it that belong to the same item, up to `at`'s line end."""
+    end = text.find("\n", at)
+    part = text[: end if end >= 0 else len(text)]
+    starts = [m.start() for m in re.finditer(r"(?m)^(?:#+ |\d{1,2}[.)] |[-*•] |\*\*)", part)]
+    begin = next((s for s in reversed(starts) if s <= at), None)
+    line = part.rfind("\n", 0, at) + 1
+    return part[line if begin is None or part[begin:line].count("\n\n") else begin :]
 
 
 def same_as_said(claim: Claim, said: Iterable[str]) -> bool:
@@ -104,7 +120,7 @@ def planned(claim: Claim, text: str, said: Iterable[str]) -> bool:
     return bool(_PLAN.search(text)) and same_as_said(claim, said)
 
 
-_BOUND = re.compile(r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of|less|exceed\w*)\s*(?:of|the)?\s*[€$£¥]?\s*$|(?:不超过|低于|以内|预算)[^,。]{0,4}$")
+_BOUND = re.compile(r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of|less|exceed\w*)\s*(?:of|the|an?)?\s*(?:\d+\s*(?:-|to)\s*)?[€$£¥]?\s*$|(?:不超过|低于|以内|预算)[^,。]{0,4}$")
 
 
 def bounded(claim: Claim, text: str, said: Iterable[str]) -> bool:
