@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from environments.verifiers.claim import Claim
 from environments.verifiers.claims import claims
 from environments.verifiers.evidence import Evidence, Known
-from environments.verifiers.rows import named_in
+from environments.verifiers.rows import elsewhere, named_in
 from environments.verifiers.wording import denied, planned, quoted, same_as_said, sentence_of
 
 FEW = 6
@@ -16,15 +16,15 @@ _LIMIT = re.compile(
     r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least|closes?|due|from|after|since|ends?|no later|last|clos\w*|open\w*|check[- ]?in|admission|be there|arriv\w+|next)\b"
     r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|为止|停止|到|提前|请|次日|第二天"
 )
-_ASKED = re.compile(r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to|of|within)\s*(?:the\s+)?(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$")
+_ASKED = re.compile(
+    r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to|of|within)\s*(?:the\s+)?(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$"
+)
 _PLANNED = re.compile(r"(?i)\b(?:i will|i'll|we'll|let me|would you|confirm|proceed)\b|我来|帮您|请确认")
 _AGO = re.compile(r"(?i)\bago\b|\bsince\b|前|已经|距")
 _MIDNIGHT = 1440
 
 
-def date_supported(
-    claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str
-) -> str | None:
+def date_supported(claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str) -> str | None:
     """None where a date has evidence, else the evidence that comes closest."""
     year = today[:4] or next((d[:4] for d in evidence.dates if len(d) == 10), "")
     shown = {d for d in evidence.dates} | _in_texts(evidence.asked, today)
@@ -42,13 +42,19 @@ def date_supported(
         return None
     if _counted_from(claim, text, evidence, shown, year):
         return None
-    if re.search(r"(?i)\b(?:day|days) (?:later|after|earlier|before)\b|\b(?:next|following|previous) day\b|第二天|后一天|前一天", " ".join(said)):
-        theirs |= {_after(d if len(d) == 10 else f"{year}-{d}", n) for d in {*theirs, *shown} if year and len(d) in (5, 10) for n in (1, -1)}
+    if re.search(
+        r"(?i)\b(?:day|days) (?:later|after|earlier|before)\b|\b(?:next|following|previous) day\b|第二天|后一天|前一天",
+        " ".join(said),
+    ):
+        theirs |= {
+            _after(d if len(d) == 10 else f"{year}-{d}", n)
+            for d in {*theirs, *shown}
+            if year and len(d) in (5, 10)
+            for n in (1, -1)
+        }
         if _PLANNED.search(text) and any(_same_day(claim.value, d) for d in theirs):
             return None
-    if any(_same_day(claim.value, d) for d in theirs) and (
-        _repeated(claim, text, said) or not evidence.calls
-    ):
+    if any(_same_day(claim.value, d) for d in theirs) and (_repeated(claim, text, said) or not evidence.calls):
         return None
     return ", ".join(sorted(shown)[:4])
 
@@ -97,7 +103,9 @@ def _weekday_fits(claim: Claim, year: str) -> bool:
         return True
 
 
-def _weekday_supported(claim: Claim, known: Iterable[str], said: Sequence[str], year: str, evidence: Evidence) -> str | None:
+def _weekday_supported(
+    claim: Claim, known: Iterable[str], said: Sequence[str], year: str, evidence: Evidence
+) -> str | None:
     """A weekday alone: of a date that is known, or as the user said it."""
     for text in said:
         if any(c.kind == "date" and not c.value and c.note == claim.note for c in claims(text)):
@@ -155,9 +163,7 @@ def _overnight(evidence: Evidence) -> bool:
     return any(len(times) > 1 and times[1] < times[0] for times in rows.values())
 
 
-def time_supported(
-    claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str
-) -> str | None:
+def time_supported(claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str) -> str | None:
     """None where a clock time has evidence, else the evidence that comes closest."""
     value = _minutes(claim.value)
     wanted = {value, (value + 720) % _MIDNIGHT} if claim.note else {value}
@@ -170,6 +176,17 @@ def time_supported(
     if not evidence.times:
         return ""
     return min(evidence.times, key=lambda k: (abs(k.value - value), k.shown)).shown
+
+
+def clock_elsewhere(claim: Claim, text: str, evidence: Evidence) -> str | None:
+    """What the entry named before a time or a whole date has in its place, where only others have that one."""
+    if claim.kind == "time":
+        wanted = {_minutes(claim.value), *([(_minutes(claim.value) + 720) % _MIDNIGHT] if claim.note else [])}
+        return elsewhere(claim, text, [k for k in evidence.times if k.value in wanted], evidence.times, evidence)
+    if len(claim.value) < 5:
+        return None
+    fitting = [k for k in evidence.days if k.dimension.endswith(claim.value)]
+    return elsewhere(claim, text, fitting, evidence.days, evidence)
 
 
 def _minutes(clock: str) -> float:
@@ -211,7 +228,9 @@ def spans_between(text: str, sentence: str, evidence: Evidence, today: str) -> l
     if 1 < len(stated) <= FEW:
         known = {k.value: k for k in evidence.times}
         both = [known[t] for t in stated if t in known]
-        found += [Known("time", b.value - a.value, f"{a.shown} to {b.shown}") for a, b in itertools.combinations(both, 2)]
+        found += [
+            Known("time", b.value - a.value, f"{a.shown} to {b.shown}") for a, b in itertools.combinations(both, 2)
+        ]
     whole = [d for d in evidence.dates if len(d) == 10][:FEW]
     pairs = itertools.combinations([*whole, *([today] if today else [])], 2)
     for first, last in pairs:

@@ -116,7 +116,9 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?P<number>[一二两三四五六七八九])成(?P<rest>[一二三四五六七八九])?(?!交|都|立|功|为)"), _tenths),
     (re.compile(r"(?P<whole>[一二两])米(?P<rest>[一二三四五六七八九])(?!十|百)"), _height),
     (
-        re.compile(rf"(?:评分|得分|打分)(?:[是为达有]|高达|达到|只有|都是)*(?P<number>{HAN_NUMBER})(?:分|星)?(?![元米公个])"),
+        re.compile(
+            rf"(?:评分|得分|打分)(?:[是为达有]|高达|达到|只有|都是)*(?P<number>{HAN_NUMBER})(?:分|星)?(?![元米公个])"
+        ),
         _rating,
     ),
     (re.compile(rf"(?P<sign>[¥¥$€£])\s?(?P<number>{HAN_NUMBER})(?![A-Za-z])"), _sign),
@@ -148,7 +150,12 @@ def _name(match: re.Match[str]) -> Sequence[Claim] | None:
     """A name by the kind of place it ends in: what stands before, back to a word that cannot be part of one."""
     text, end = match.string, match.end()
     start = match.start()
-    while start > 0 and match.start() - start < 8 and "\u4e00" <= text[start - 1] <= "\u9fff" and text[start - 1] not in _STOP:
+    while (
+        start > 0
+        and match.start() - start < 8
+        and "\u4e00" <= text[start - 1] <= "\u9fff"
+        and text[start - 1] not in _STOP
+    ):
         start -= 1
     before = text[start : match.start()]
     if not before or _MODIFIERS.match(before) or (len(match[0]) == 1 and len(before) < 2):
@@ -183,5 +190,5 @@ NAMES: tuple[Rule, ...] = (
     (re.compile(r"[《「『“](?P<name>[^》」』”\n]{2,16})[》」』”]"), _quoted),
     (_TITLED, _titled),
     (re.compile(_HEADS), _name),
-    (re.compile("|".join(sorted(_SKY_OF, key=len, reverse=True)) .replace("阴|", r"阴(?=[,。,;转]|$)|")), _sky),
+    (re.compile("|".join(sorted(_SKY_OF, key=len, reverse=True)).replace("阴|", r"阴(?=[,。,;转]|$)|")), _sky),
 )

@@ -24,7 +24,17 @@ from environments.verifiers.claim import (
 )
 from environments.verifiers.quantities import measured
 
-__all__ = ["CHOICE_WORDS", "MODE_WORDS", "SKY_WORDS", "VERDICT_WORDS", "Claim", "claims", "same_value", "shared", "states"]
+__all__ = [
+    "CHOICE_WORDS",
+    "MODE_WORDS",
+    "SKY_WORDS",
+    "VERDICT_WORDS",
+    "Claim",
+    "claims",
+    "same_value",
+    "shared",
+    "states",
+]
 
 _LATIN = (*names.FIRST, *dates.ENGLISH, *english.RULES, *names.CODES, *english.NUMBERS, *names.NAMES)
 _HAN = (

@@ -22,13 +22,21 @@ _SUBJECT = (
 )
 _ENGLISH = re.compile(
     rf"(?i)\b{_SUBJECT}\b[^.,;\n?]{{0,24}}?\b(?:is|has been|was|status:?)\s+(?:still\s+|already\s+|currently\s+|now\s+|in status\s+|shown as\s+|marked as\s+)?['\"]?"
-    r"(?P<state>" + "|".join(f"(?:{said})" for said in (re.sub(r"\|?[\u4e00-\u9fff]+", "", s) for s in _STATES.values())) + r")\b"
+    r"(?P<state>"
+    + "|".join(f"(?:{said})" for said in (re.sub(r"\|?[\u4e00-\u9fff]+", "", s) for s in _STATES.values()))
+    + r")\b"
 )
 _CHINESE = re.compile(
-    rf"{_SUBJECT}[^,。;\n?]{{0,8}}?(?P<state>" + "|".join(sorted(re.findall(r"[\u4e00-\u9fff]+", "|".join(_STATES.values())), key=len, reverse=True)) + ")"
+    rf"{_SUBJECT}[^,。;\n?]{{0,8}}?(?P<state>"
+    + "|".join(sorted(re.findall(r"[\u4e00-\u9fff]+", "|".join(_STATES.values())), key=len, reverse=True))
+    + ")"
 )
-_CHANGES = re.compile(r"cancel|return|exchange|refund|approv|ship|update|modify|clos|open|book|confirm|send|reject|create")
-_CONDITIONAL = re.compile(r"(?i)\b(?:if|once|when|only|unless|whether|must|should|cannot|can't|after|before|until|any|not)\b|如果|若|只有|一旦|必须|才|不|未|没")
+_CHANGES = re.compile(
+    r"cancel|return|exchange|refund|approv|ship|update|modify|clos|open|book|confirm|send|reject|create"
+)
+_CONDITIONAL = re.compile(
+    r"(?i)\b(?:if|once|when|only|unless|whether|must|should|cannot|can't|after|before|until|any|not)\b|如果|若|只有|一旦|必须|才|不|未|没"
+)
 
 
 def contradicted(text: str, evidence: Evidence) -> list[tuple[Claim, str]]:

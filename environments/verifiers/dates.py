@@ -22,7 +22,19 @@ _WEEKDAY = r"(?:\b(?P<weekday>" + "|".join(sorted(_WEEKDAY_OF, key=len, reverse=
 _HAN_DAYS = {d: i for i, d in enumerate("一二三四五六")} | {"日": 6, "天": 6}
 _HAN_RELATIVE = {"今天": 0, "今日": 0, "明天": 1, "明日": 1, "后天": 2, "昨天": -1, "昨日": -1, "前天": -2}
 _RELATIVE = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1}
-_HALVES = {"凌晨": 0, "清晨": 0, "早上": 0, "早晨": 0, "上午": 0, "中午": 1, "下午": 1, "傍晚": 1, "晚上": 1, "夜里": 1, "今晚": 1}
+_HALVES = {
+    "凌晨": 0,
+    "清晨": 0,
+    "早上": 0,
+    "早晨": 0,
+    "上午": 0,
+    "中午": 1,
+    "下午": 1,
+    "傍晚": 1,
+    "晚上": 1,
+    "夜里": 1,
+    "今晚": 1,
+}
 
 
 def _valid(month: int, day: int) -> bool:
@@ -34,7 +46,13 @@ def _date(match: re.Match[str], year: str | None, month: int, day: int, weekday:
         return None
     value = f"{month:02d}-{day:02d}"
     return [
-        Claim("date", f"{year}-{value}" if year else value, None, *_trimmed(match), "" if weekday is None else str(weekday))
+        Claim(
+            "date",
+            f"{year}-{value}" if year else value,
+            None,
+            *_trimmed(match),
+            "" if weekday is None else str(weekday),
+        )
     ]
 
 

@@ -27,7 +27,9 @@ _SHARE = re.compile(
     r"(?i)(?:%|per ?cent|\bhalf\b|\boff\b|discount\w*|\bfees?\b|restock\w*|interest|\bsav\w+|deposit|refund\w*|back|penalt\w*|commission|\btax\w*|\btip|surcharge|reduc\w+|senior|child\w*|concession\w*)"
     r"|折|成|半价|优惠|手续费|退|扣|百分之|老人|儿童|定金|税|省"
 )
-_MEAN = re.compile(r"(?i)\b(?:average\w*|mean|on average|per|each|a (?:day|night|month|week|person|head)|apiece)\b|平均|人均|每|均")
+_MEAN = re.compile(
+    r"(?i)\b(?:average\w*|mean|on average|per|each|a (?:day|night|month|week|person|head)|apiece)\b|平均|人均|每|均"
+)
 _RATIO = re.compile(
     r"(?i)\b(?:more|less|cheaper|dearer|than|share|increase\w*|decrease\w*|rose|fell|higher|lower|up|down|of (?:the|your|all|this))\b|涨|降|占|比|便宜|贵"
 )
@@ -66,7 +68,7 @@ def derived(fits: Fits, sentence: str, parts: Parts) -> str | None:
         parts: what may be combined.
     """
     known, here = _few(parts.values), _few(parts.here)
-    pair = len(known) == 2 and not any("(policy)" in k.shown for k in known)
+    pair = len(known) == 2 and not any(map(_of_policy, known))
     total = bool(_TOTAL.search(sentence))
     ways: list[str | None] = []
     if pair or _COMPARED.search(sentence):
@@ -90,9 +92,14 @@ def _few(values: Sequence[Known]) -> list[Known]:
     return known if len(known) <= MOST else []
 
 
+def _of_policy(known: Known) -> bool:
+    """Whether it stands in the policy: two of its numbers make no third."""
+    return "(policy)" in known.shown
+
+
 def _difference(fits: Fits, known: Sequence[Known]) -> str | None:
     for a, b in itertools.combinations(known, 2):
-        if fits(abs(a.value - b.value)):
+        if fits(abs(a.value - b.value)) and not (_of_policy(a) and _of_policy(b)):
             high, low = (a, b) if a.value > b.value else (b, a)
             return f"{high.shown} - {low.shown}"
     for (a, b), c in itertools.product(itertools.combinations(known, 2), known):
@@ -105,9 +112,9 @@ def _difference(fits: Fits, known: Sequence[Known]) -> str | None:
 
 
 def _sum(fits: Fits, known: Sequence[Known], columns: Sequence[Sequence[Known]]) -> str | None:
-    shown = [k for k in known if "(policy)" not in k.shown]
+    shown = [k for k in known if not _of_policy(k)]
     for part in (*itertools.combinations(known, 2), *itertools.combinations(shown, DEEPEST)):
-        if fits(sum(k.value for k in part)):
+        if fits(sum(k.value for k in part)) and not all(map(_of_policy, part)):
             return " + ".join(k.shown for k in part)
     for column in columns:
         if fits(sum(k.value for k in column)):

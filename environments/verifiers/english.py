@@ -51,7 +51,11 @@ def _quantity(match: re.Match[str]) -> Sequence[Claim] | None:
         value = plain(float(value) * _TIMES[times.lower()])
     negative = "-" if match["minus"] else ""
     start = match.start("minus") if negative else match.start("number")
-    return [Claim("number", negative + value, unit, start, match.end("times") if times else match.end("number"), times or "")]
+    return [
+        Claim(
+            "number", negative + value, unit, start, match.end("times") if times else match.end("number"), times or ""
+        )
+    ]
 
 
 def _decimal_comma(match: re.Match[str]) -> Sequence[Claim]:
@@ -115,7 +119,9 @@ def _spelled(match: re.Match[str]) -> Sequence[Claim]:
 
 def _counted(match: re.Match[str]) -> Sequence[Claim] | None:
     """Numbers in words before what they count: "three free bags"."""
-    return [Claim("number", str(value_in_words(match["number"])), "count", *match.span("number"), match["noun"].lower())]
+    return [
+        Claim("number", str(value_in_words(match["number"])), "count", *match.span("number"), match["noun"].lower())
+    ]
 
 
 def _ordinal(match: re.Match[str]) -> Sequence[Claim]:

@@ -49,6 +49,8 @@ class Evidence:
     """By dimension."""
     dates: dict[str, str] = field(default_factory=dict)
     """ISO date -> where it stands."""
+    days: list[Known] = field(default_factory=list)
+    """The same dates with the rows they stand in; `dimension` is the ISO date."""
     times: list[Known] = field(default_factory=list)
     """Minutes since midnight."""
     searched: set[str] = field(default_factory=set)
@@ -198,7 +200,9 @@ class Evidence:
             hour, minute = claim.value.split(":")
             self.times.append(Known("clock", 60.0 * int(hour) + int(minute), _shown(path, text, source), row))
         elif claim.kind == "date" and claim.value and not claim.value.startswith(("+", "-")):
-            self.dates.setdefault(claim.value, _shown(path, text, source))
+            shown = _shown(path, text, source)
+            self.dates.setdefault(claim.value, shown)
+            self.days.append(Known(claim.value, 0.0, shown, row))
         elif claim.kind == "ordinal":
             self._add_number(claim, ("",), source, row, text)
 

@@ -9,15 +9,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from environments.verifiers import derivation
-from environments.verifiers.calendar import date_supported, spans_between, time_supported
+from environments.verifiers.calendar import clock_elsewhere, date_supported, spans_between, time_supported
 from environments.verifiers.chinese import SKIES
 from environments.verifiers.claim import CHOICE_WORDS, MODE_WORDS, VERDICT_WORDS, Claim
 from environments.verifiers.claims import claims
 from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.lookup import code_supported, name_supported
 from environments.verifiers.quantities import CURRENCIES, Measure, comparable, is_money, measured, step_of
-from environments.verifiers.rows import named_before, named_in, related
-from environments.verifiers.wording import Hedge, block_of, bounded, counts_named, denied, exemplified, hedge_of, quoted, sentence_of
+from environments.verifiers.rows import elsewhere, named_in, related
+from environments.verifiers.wording import (
+    Hedge,
+    block_of,
+    bounded,
+    counts_named,
+    denied,
+    exemplified,
+    hedge_of,
+    quoted,
+    sentence_of,
+)
 
 _SEARCH_OF = {"flight": "travel_search_flights", "train": "travel_search_trains"}
 _ROUTES = "map_compute_routes"
@@ -104,7 +114,10 @@ def finding(claim: Claim, text: str, ground: Ground) -> Finding | None:
         return None if held else Finding(claim, span, f"the longest list has {most} entries")
     test_at = date_supported if claim.kind == "date" else time_supported
     near = test_at(claim, text, ground.evidence, ground.said, ground.today)
-    return None if near is None else Finding(claim, span, near)
+    if near is not None:
+        return Finding(claim, span, near)
+    shown = clock_elsewhere(claim, text, ground.evidence)
+    return Finding(claim, span, shown, misplaced=True) if shown else None
 
 
 def _word_supported(claim: Claim, ground: Ground) -> bool:
@@ -137,7 +150,12 @@ def _number(claim: Claim, text: str, ground: Ground) -> Finding | None:
         if any(fits(said, k, hedge, claim) for k in known):
             return None
     span = text[claim.start : claim.end]
-    if quoted(claim, text, ground.said) or denied(claim, text, ground.said) or bounded(claim, text, ground.said) or _counts(claim, said, text, ground):
+    if (
+        quoted(claim, text, ground.said)
+        or denied(claim, text, ground.said)
+        or bounded(claim, text, ground.said)
+        or _counts(claim, said, text, ground)
+    ):
         return None
     formula = _worked_out(said, hedge, text, claim.start, ground)
     return None if formula else Finding(claim, span, _nearest(said, known))
@@ -166,7 +184,9 @@ def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:
     if hedge.about == "under" and far <= 0.2 and not is_money(said.dimension) and said.value > known.value:
         return True
     if hedge.about and far <= CLOSE and _round(said):
-        return (hedge.about != "over" or known.value > said.value) and (hedge.about != "under" or known.value < said.value)
+        return (hedge.about != "over" or known.value > said.value) and (
+            hedge.about != "under" or known.value < said.value
+        )
     if gap > said.step / 2 + 1e-9 or known.exact and not converted:
         return False
     return not converted or said.dimension == "degrees" or far <= CLOSER or (claim.note == "k" and far <= CLOSE)
@@ -191,14 +211,10 @@ def _of_another(
     claim: Claim, text: str, fitting: Sequence[Known], known: Sequence[Known], ground: Ground
 ) -> Finding | None:
     """A finding where the value was shown, but of another entry than the one that the sentence names before it."""
-    if not claim.unit or claim.unit == "count" or any(not k.row for k in fitting):
+    if not claim.unit or claim.unit == "count":
         return None
-    rows = named_before(claim, text, ground.evidence)
-    own = [k for k in known if k.row in rows]
-    if not own or any(related(k.row, rows, ground.evidence) for k in fitting):
-        return None
-    shown = f"that is {fitting[0].shown}; here: {own[0].shown}"
-    return Finding(claim, text[claim.start : claim.end], shown, misplaced=True)
+    shown = elsewhere(claim, text, fitting, known, ground.evidence)
+    return Finding(claim, text[claim.start : claim.end], shown, misplaced=True) if shown else None
 
 
 def _counts(claim: Claim, said: Measure, text: str, ground: Ground) -> bool:
@@ -208,14 +224,14 @@ def _counts(claim: Claim, said: Measure, text: str, ground: Ground) -> bool:
     value = int(said.value)
     if value in ground.evidence.lengths or value in ground.evidence.groups:
         return True
-    if not claim.note:
+    if not claim.note and not re.search(r"(?i)\bnumber of\b|\bhow many\b", sentence_of(text, claim.start)):
         return False
     if value in counts_of(ground.said) or value == _listed(text[claim.end :]):
         return True
     per_head = [int(k.value) for k in ground.evidence.of("") if k.exact and 1 < k.value <= 5]
     total = re.search(r"(?i)\btotal|in all|altogether|一共|总共|合计", text)
     counts = [n for n in counts_named(text) if n != value]
-    counts += [n for n, where in ground.evidence.lengths.items() if _STEM.search(where) and "passenger" in text.lower()]
+    counts += [n for n, where in ground.evidence.lengths.items() if n > 1 and _STEM.search(where)]
     return bool(total) and any(n * each == value for n in counts for each in per_head)
 
 
@@ -252,7 +268,9 @@ def _worked_out(said: Measure, hedge: Hedge, text: str, at: int, ground: Ground)
         return abs(value - said.value) <= slack
 
     if said.dimension == "percent":
-        every = (derivation.ratio(equal, sentence, _in_play(d, sentence, text, ground)) for d in ground.evidence.numbers)
+        every = (
+            derivation.ratio(equal, sentence, _in_play(d, sentence, text, ground)) for d in ground.evidence.numbers
+        )
         return next((formula for formula in every if formula), None)
     values = _in_play(said.dimension, sentence, text, ground)
     block = block_of(text, at)
@@ -270,11 +288,19 @@ def _worked_out(said: Measure, hedge: Hedge, text: str, at: int, ground: Ground)
 def _counts_for(sentence: str, ground: Ground) -> tuple[list[int], bool]:
     """What a price may be multiplied with: the counts that the sentence names, else those that evidence has."""
     named = counts_named(sentence)
-    periods = [n for pattern, n in ((r"(?i)\byear|annual|一年|全年", 12), (r"(?i)\bweek\b|一周", 7)) if re.search(pattern, sentence)]
+    periods = [
+        n
+        for pattern, n in ((r"(?i)\byear|annual|一年|全年", 12), (r"(?i)\bweek\b|一周", 7))
+        if re.search(pattern, sentence)
+    ]
     if named or periods:
         return named + periods, True
     evidence = ground.evidence
-    small = [int(k.value) for k in evidence.of("") if k.exact and 1 < k.value <= 9 and not k.row and "(policy)" not in k.shown]
+    small = [
+        int(k.value)
+        for k in evidence.of("")
+        if k.exact and 1 < k.value <= 9 and not k.row and "(policy)" not in k.shown
+    ]
     return counts_of(ground.said) + [n for n in evidence.lengths if 1 < n <= 12] + small[:3], False
 
 

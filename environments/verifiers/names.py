@@ -21,7 +21,9 @@ def common_words() -> frozenset[str]:
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
-_EDGES = frozenset("new old north south east west northern southern eastern western central great grand royal saint san upper lower".split())
+_EDGES = frozenset(
+    "new old north south east west northern southern eastern western central great grand royal saint san upper lower".split()
+)
 """Words with which names begin, and that name nothing alone."""
 
 

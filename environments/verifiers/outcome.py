@@ -77,7 +77,9 @@ class OutcomeVerifier:
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
         failed = failed or state_failure(goal, world)
         vetoed = None if goal.reason and not failed else unsupported(attempt, world)
-        if vetoed is not None and not (failed and vetoed.misplaced):  # a value in the wrong place is a wrong answer first
+        if vetoed is not None and not (
+            failed and vetoed.misplaced
+        ):  # a value in the wrong place is a wrong answer first
             return _vetoed(vetoed, outcome=0.0 if failed else 1.0)
         if failed := failed or _unseen(attempt):
             return _zero(*failed)

@@ -1,14 +1,15 @@
 """Which entries of what tools returned a sentence is about, so that the price of one flight is not said of another."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from environments.verifiers.claim import HAN, Claim
-from environments.verifiers.evidence import Evidence
-from environments.verifiers.wording import sentence_of
+from environments.verifiers.claims import claims
+from environments.verifiers.evidence import Evidence, Known
+from environments.verifiers.wording import block_of, sentence_of
 
 COMPARES = re.compile(
-    r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower|together|total|both|rather|not|or|while|whereas|nearer|closer|farther|later|earlier)\b"
+    r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower|together|total|both|rather|not|or|while|whereas|couldn't|unable|without|nearer|closer|farther|later|earlier)\b"
     r"|[比差贵慢]|便宜|一共|合计|而"
 )
 """A sentence that sets entries side by side, in which a value need not belong to the one named last."""
@@ -20,8 +21,36 @@ def named_before(claim: Claim, text: str, evidence: Evidence) -> set[int]:
     if not evidence.owners or COMPARES.search(sentence):
         return set()
     begin = text.rfind(sentence, 0, claim.start + len(sentence))
-    before = text[max(0, begin) : claim.start].casefold()
-    return max(_mentions(before, evidence), key=lambda m: (m[0], -len(m[1])), default=(-1, set[int]()))[1]
+    own = text[max(0, begin) : claim.start].casefold()
+    return _since_last_value(own, evidence) or named_in(_item_before(text, claim.start), evidence)
+
+
+def elsewhere(
+    claim: Claim, text: str, fitting: Sequence[Known], known: Iterable[Known], evidence: Evidence
+) -> str | None:
+    """What the entry named before the claim has in place of a value that only others have; None where all is well."""
+    if not fitting or any(not k.row for k in fitting):
+        return None
+    rows = named_before(claim, text, evidence)
+    own = [k for k in known if k.row in rows]
+    if not own or any(related(k.row, rows, evidence) for k in fitting):
+        return None
+    return f"that is {fitting[0].shown}; here: {own[0].shown}"
+
+
+def _since_last_value(before: str, evidence: Evidence) -> set[int]:
+    """Rows named after the last quantity in `before`: `UA16 for 152 euros and AF48 for` is about AF48."""
+    named = sorted(_mentions(before, evidence), key=lambda m: (m[0], -len(m[1])))
+    last = max((c.end for c in claims(before) if c.kind == "number" and c.unit), default=0)
+    behind = [rows for at, rows in named if at >= last] or [rows for _, rows in named[-1:]]
+    return {row for rows in behind for row in rows}
+
+
+def _item_before(text: str, at: int) -> str:
+    """What stands before the claim in its list item; nothing where the text is no list."""
+    block = block_of(text, at)
+    begin = text.rfind(block, 0, at + len(block))
+    return text[begin:at].casefold() if "\n" in block and begin >= 0 else ""
 
 
 def named_in(sentence: str, evidence: Evidence) -> set[int]:

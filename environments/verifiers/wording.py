@@ -83,7 +83,9 @@ def _same(claim: Claim, other: Claim) -> bool:
     if claim.kind == "date":
         short, long = sorted((claim.value, other.value), key=len)
         return bool(short) and long.endswith(short)
-    halves = claim.kind == "time" and (claim.note or other.note) and int(claim.value[:2]) % 12 == int(other.value[:2]) % 12
+    halves = (
+        claim.kind == "time" and (claim.note or other.note) and int(claim.value[:2]) % 12 == int(other.value[:2]) % 12
+    )
     return claim.value == other.value or bool(halves) and claim.value[3:] == other.value[3:]
 
 
@@ -120,7 +122,9 @@ def planned(claim: Claim, text: str, said: Iterable[str]) -> bool:
     return bool(_PLAN.search(text)) and same_as_said(claim, said)
 
 
-_BOUND = re.compile(r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of|less|exceed\w*)\s*(?:of|the|an?)?\s*(?:\d+\s*(?:-|to)\s*)?[€$£¥]?\s*$|(?:不超过|低于|以内|预算)[^,。]{0,4}$")
+_BOUND = re.compile(
+    r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of|less|exceed\w*)\s*(?:of|the|an?)?\s*(?:\d+\s*(?:-|to)\s*)?[€$£¥]?\s*$|(?:不超过|低于|以内|预算)[^,。]{0,4}$"
+)
 
 
 def bounded(claim: Claim, text: str, said: Iterable[str]) -> bool:
@@ -139,7 +143,8 @@ def exemplified(claim: Claim, text: str) -> bool:
 
 
 _COUNTED = re.compile(
-    rf"(?i)(?<![\w.$€£-])(?P<number>{SPELLED}|\d{{1,2}})\s+(?:[a-z]+\s+)?(?:[a-z]+s|people|children|of us|of you)\b|(?P<han>[两二三四五六七八九十]|\d{{1,2}})(?:个人|位|人|名|张|晚|间|条|份|件|个|次|只|瓶|盒)", re.A
+    rf"(?i)(?<![\w.$€£-])(?P<number>{SPELLED}|\d{{1,2}})\s+(?:[a-z]+\s+)?(?:[a-z]+s|people|children|of us|of you)\b|(?P<han>[两二三四五六七八九十]|\d{{1,2}})(?:个人|位|人|名|张|晚|间|条|份|件|个|次|只|瓶|盒)",
+    re.A,
 )
 
 
