@@ -1,4 +1,4 @@
-"""Whether a date or a clock time has evidence: shown, asked of a tool, or worked out with a known number of days or minutes."""
+"""Whether a date or a clock time has evidence: shown, asked of a tool, or so many days or minutes from one."""
 
 import itertools
 import re
@@ -13,13 +13,20 @@ from environments.verifiers.wording import denied, planned, quoted, same_as_said
 
 FEW = 6
 _LIMIT = re.compile(
-    r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least|closes?|due|from|after|since|ends?|no later|last|clos\w*|open\w*|check[- ]?in|admission|be there|arriv\w+|next)\b"
+    r"(?i)\b(?:until|till|by|before|within|deadline|latest|last day|expir\w+|up to|at least"
+    r"|closes?|due|from|after|since|ends?|no later|last|clos\w*|open\w*|check[- ]?in|admission"
+    r"|be there|arriv\w+|next)\b"
     r"|之前|以前|前|内|截止|到期|最晚|最迟|之后|为止|停止|到|提前|请|次日|第二天"
 )
 _ASKED = re.compile(
-    r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to|of|within)\s*(?:the\s+)?(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于|[后前]$"
+    r"(?i)\b(?:after|before|by|between|than|until|from|around|at|past|since|prior to|of"
+    r"|within)\s*(?:the\s+)?(?:\d[\d:apm. ]*(?:and|to|-)\s*)?$|以前|之前|之后|晚于|早于"
+    r"|[后前]$"
 )
 _PLANNED = re.compile(r"(?i)\b(?:i will|i'll|we'll|let me|would you|confirm|proceed)\b|我来|帮您|请确认")
+_BESIDE = re.compile(
+    r"(?i)\b(?:day|days) (?:later|after|earlier|before)\b|\b(?:next|following|previous) day\b|第二天|后一天|前一天"
+)
 _AGO = re.compile(r"(?i)\bago\b|\bsince\b|前|已经|距")
 _MIDNIGHT = 1440
 
@@ -27,34 +34,29 @@ _MIDNIGHT = 1440
 def date_supported(claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str) -> str | None:
     """None where a date has evidence, else the evidence that comes closest."""
     year = today[:4] or next((d[:4] for d in evidence.dates if len(d) == 10), "")
-    shown = {d for d in evidence.dates} | _in_texts(evidence.asked, today)
-    if today:
-        shown.add(today)
+    shown = {*evidence.dates, *_in_texts(evidence.asked, today), *([today] if today else [])}
     if claim.value.startswith(("+", "-")):
         return _relative(claim, shown, said, evidence, today)
-    if claim.note and claim.value and not _weekday_fits(claim, year):
+    if claim.note and claim.value and _weekday_of(claim.value, year) not in (None, int(claim.note)):
         return f"{claim.value} is another day of the week"
     theirs = _in_texts(said, today)
     if not claim.value:
         return _weekday_supported(claim, shown | theirs, said, year, evidence)
+    return _day_supported(claim, text, evidence, said, (shown, theirs, year))
+
+
+def _day_supported(
+    claim: Claim, text: str, evidence: Evidence, said: Sequence[str], known: tuple[set[str], set[str], str]
+) -> str | None:
+    """A date with its day: shown, asked of a tool, counted from one that was, or the user's own."""
+    shown, theirs, year = known
     shown, theirs = _dated(shown, year), _dated(theirs, year)
-    if any(_same_day(claim.value, d) for d in shown):
+    if any(_same_day(claim.value, d) for d in shown) or _counted_from(claim, text, evidence, shown, year):
         return None
-    if _counted_from(claim, text, evidence, shown, year):
-        return None
-    if re.search(
-        r"(?i)\b(?:day|days) (?:later|after|earlier|before)\b|\b(?:next|following|previous) day\b|第二天|后一天|前一天",
-        " ".join(said),
-    ):
-        theirs |= {
-            _after(d if len(d) == 10 else f"{year}-{d}", n)
-            for d in {*theirs, *shown}
-            if year and len(d) in (5, 10)
-            for n in (1, -1)
-        }
-        if _PLANNED.search(text) and any(_same_day(claim.value, d) for d in theirs):
-            return None
     if any(_same_day(claim.value, d) for d in theirs) and (_repeated(claim, text, said) or not evidence.calls):
+        return None
+    beside = {_after(d, n) for d in {*theirs, *shown} if len(d) == 10 for n in (1, -1)}
+    if _PLANNED.search(text) and _BESIDE.search(" ".join(said)) and any(_same_day(claim.value, d) for d in beside):
         return None
     return ", ".join(sorted(shown)[:4])
 
@@ -82,25 +84,26 @@ def _in_texts(texts: Iterable[str], today: str) -> set[str]:
 
 def _dated(days: Iterable[str], year: str) -> set[str]:
     """Dates without a year as those of the current one."""
-    return {f"{year}-{d}" if year and len(d) == 5 else d for d in days}
+    return {_whole(d, year) or d for d in days}
 
 
 def _after(iso: str, days: int) -> str:
     return (date.fromisoformat(iso) + timedelta(days=days)).isoformat()
 
 
+def _whole(value: str, year: str) -> str:
+    """A date with its year, empty where there is no such day."""
+    whole = value if len(value) == 10 else f"{year}-{value}"
+    try:
+        return date.fromisoformat(whole).isoformat()
+    except ValueError:
+        return ""
+
+
 def _same_day(a: str, b: str) -> bool:
     """Whether two dates agree in all that both say: 06-12 is 2026-06-12, and 12 is both."""
     short, long = sorted((a, b), key=len)
     return long.endswith(short)
-
-
-def _weekday_fits(claim: Claim, year: str) -> bool:
-    whole = claim.value if len(claim.value) == 10 else f"{year}-{claim.value}"
-    try:
-        return date.fromisoformat(whole).weekday() == int(claim.note)
-    except ValueError:
-        return True
 
 
 def _weekday_supported(
@@ -124,11 +127,8 @@ def _days_before(known: Iterable[str], evidence: Evidence) -> list[str]:
 
 
 def _weekday_of(value: str, year: str) -> int | None:
-    whole = value if len(value) == 10 else f"{year}-{value}"
-    try:
-        return date.fromisoformat(whole).weekday()
-    except ValueError:
-        return None
+    whole = _whole(value, year)
+    return date.fromisoformat(whole).weekday() if whole else None
 
 
 def _relative(claim: Claim, shown: Iterable[str], said: Sequence[str], evidence: Evidence, today: str) -> str | None:
@@ -143,7 +143,7 @@ def _relative(claim: Claim, shown: Iterable[str], said: Sequence[str], evidence:
 
 def _counted_from(claim: Claim, text: str, evidence: Evidence, shown: Iterable[str], year: str) -> bool:
     """Whether it lies a known number of days from a date that was shown, where the sentence sets a limit."""
-    whole = claim.value if len(claim.value) == 10 else f"{year}-{claim.value}"
+    whole = _whole(claim.value, year)
     starts = [d for d in shown if len(d) == 10]
     if len(starts) > FEW:
         stated = [c.value for c in claims(text) if c.kind == "date" and c.value and c != claim]
@@ -226,8 +226,8 @@ def spans_between(text: str, sentence: str, evidence: Evidence, today: str) -> l
     ]
     stated = sorted({_minutes(c.value) for c in claims(text) if c.kind == "time"})
     if 1 < len(stated) <= FEW:
-        known = {k.value: k for k in evidence.times}
-        both = [known[t] for t in stated if t in known]
+        shown = {k.value: k for k in evidence.times}
+        both = [shown[t] for t in stated if t in shown]
         found += [
             Known("time", b.value - a.value, f"{a.shown} to {b.shown}") for a, b in itertools.combinations(both, 2)
         ]

@@ -1,8 +1,8 @@
 """What an answer claims: quantities, dates, times, codes, names and closed-vocabulary words, by type.
 
 A number is compared as a number with its unit and a name as whole words, so "41 degrees" never satisfies "4 degrees"
-and an answer cannot pass by containing a digit somewhere. Each kind is read by rules in a fixed order; what one rule has
-read is blanked out before the next looks, so that the 12 of "June 12" is no number and neither is the 05 of "14:05".
+and an answer cannot pass by containing a digit somewhere. Each kind is read by rules in a fixed order, and what one of
+them has read is blanked out before the next looks: the 12 of "June 12" is no number and neither is the 05 of "14:05".
 """
 
 import re

@@ -9,19 +9,25 @@ from environments.verifiers.wording import sentence_of
 
 _STATES = {
     "pending": "pending|unprocessed|待处理|待支付|待付款|待审批|待发货", "processed": "processed|已处理",
-    "delivered": "delivered|已签收|已送达|已收货|已妥投", "cancelled": "cancell?ed|已取消|已撤销", "shipped": "shipped|dispatched|已发货|已出库",
+    "delivered": "delivered|已签收|已送达|已收货|已妥投", "cancelled": "cancell?ed|已取消|已撤销",
+    "shipped": "shipped|dispatched|已发货|已出库",
     "returned": "returned|已退货", "refunded": "refunded|已退款", "approved": "approved|已批准|已通过|审批通过",
-    "rejected": "rejected|declined|已拒绝|被拒", "expired": "expired|已过期|已失效", "in transit": "in transit|on its way|运输中|配送中|派送中",
-    "delayed": "delayed|延误|晚点", "on time": "on time|准点|正点", "landed": "landed|已到达|已降落", "flying": "flying|in the air",
-    "active": "active|生效中|有效", "closed": "closed|已关闭", "open": "open", "lost": "lost|已丢失", "confirmed": "confirmed|已确认",
+    "rejected": "rejected|declined|已拒绝|被拒", "expired": "expired|已过期|已失效",
+    "in transit": "in transit|on its way|运输中|配送中|派送中",
+    "delayed": "delayed|延误|晚点", "on time": "on time|准点|正点", "landed": "landed|已到达|已降落",
+    "flying": "flying|in the air",
+    "active": "active|生效中|有效", "closed": "closed|已关闭", "open": "open", "lost": "lost|已丢失",
+    "confirmed": "confirmed|已确认",
 }  # fmt: skip
 _STATE_OF = {state: re.compile(rf"(?i)(?<![a-z])(?:{said})(?![a-z])") for state, said in _STATES.items()}
 _SUBJECT = (
-    r"(?:order|parcel|package|shipment|ticket|reservation|booking|flight|refund|contract|it|this|status|#?[A-Z0-9][\w-]*\d[\w-]*|订单|包裹|快递|工单|航班|合同"
+    r"(?:order|parcel|package|shipment|ticket|reservation|booking|flight|refund|contract"
+    r"|it|this|status|#?[A-Z0-9][\w-]*\d[\w-]*|订单|包裹|快递|工单|航班|合同"
     r"|退款|预订|状态)"
 )
 _ENGLISH = re.compile(
-    rf"(?i)\b{_SUBJECT}\b[^.,;\n?]{{0,24}}?\b(?:is|has been|was|status:?)\s+(?:still\s+|already\s+|currently\s+|now\s+|in status\s+|shown as\s+|marked as\s+)?['\"]?"
+    rf"(?i)\b{_SUBJECT}\b[^.,;\n?]{{0,24}}?\b(?:is|has been|was|status:?)\s+(?:still\s+"
+    rf"|already\s+|currently\s+|now\s+|in status\s+|shown as\s+|marked as\s+)?['\"]?"
     r"(?P<state>"
     + "|".join(f"(?:{said})" for said in (re.sub(r"\|?[\u4e00-\u9fff]+", "", s) for s in _STATES.values()))
     + r")\b"
@@ -35,7 +41,8 @@ _CHANGES = re.compile(
     r"cancel|return|exchange|refund|approv|ship|update|modify|clos|open|book|confirm|send|reject|create"
 )
 _CONDITIONAL = re.compile(
-    r"(?i)\b(?:if|once|when|only|unless|whether|must|should|cannot|can't|after|before|until|any|not)\b|如果|若|只有|一旦|必须|才|不|未|没"
+    r"(?i)\b(?:if|once|when|only|unless|whether|must|should|cannot|can't|after|before"
+    r"|until|any|not)\b|如果|若|只有|一旦|必须|才|不|未|没"
 )
 
 

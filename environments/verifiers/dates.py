@@ -1,6 +1,7 @@
 """Dates, weekdays and clock times as people write them, in English and Chinese."""
 
 import re
+from calendar import isleap
 from collections.abc import Sequence
 
 from environments.verifiers.claim import Claim, Rule
@@ -42,7 +43,7 @@ def _valid(month: int, day: int) -> bool:
 
 
 def _date(match: re.Match[str], year: str | None, month: int, day: int, weekday: int | None) -> Sequence[Claim] | None:
-    if not _valid(month, day):
+    if not _valid(month, day) or (year and month == 2 and day == 29 and not isleap(int(year))):
         return None
     value = f"{month:02d}-{day:02d}"
     return [
@@ -131,20 +132,30 @@ ENGLISH: tuple[Rule, ...] = (
     (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)(?![\d/])", re.A), _slashed),
     (
         re.compile(
-            rf"\b{_MONTH}\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s*(?:and|to|through|&|-|–)\s*(?P<other>[0-3]?\d)(?:st|nd|rd|th)?(?![\d:%]){_YEAR}",
+            rf"\b{_MONTH}\s+(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\s*(?:and|to|through|&|-|–)\s*(?P<other>[0-3]?\d)(?:st"
+        rf"|nd|rd|th)?(?![\d:%]){_YEAR}",
             re.I | re.A,
         ),
         _two_days,
     ),
     (re.compile(rf"{_WEEKDAY}\b{_MONTH}\s+(?:the\s+)?{_DAY}{_YEAR}", re.I | re.A), _named),
     (re.compile(rf"{_WEEKDAY}(?<![\d.,:-])\b{_DAY}\s+(?:of\s+)?{_MONTH}{_YEAR}", re.I | re.A), _named),
-    (re.compile(r"(?P<hour>(?<![\d:.])[012]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:])(?:\s*" + _HALF + ")?", re.I | re.A), _clock),
+    (
+        re.compile(
+            r"(?P<hour>(?<![\d:.])[012]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?![\d:])(?:\s*" + _HALF + ")?", re.I | re.A
+        ),
+        _clock,
+    ),
     (re.compile(rf"(?<![\d:.,-])(?P<hour>1[0-2]|0?[1-9])(?:\.(?P<minute>[0-5]\d))?\s*{_HALF}", re.I | re.A), _clock),
     (re.compile(r"\b(?P<hour>1[0-2]|[1-9])(?P<minute>)(?P<half>) o['’]clock\b", re.I | re.A), _clock),
     (re.compile(r"(?<!before )(?<!after )(?<!past )(?<!around )\b(?:noon|midday|midnight)\b", re.I), _word_time),
-    (re.compile(r"\b(?:" + "|".join(_WEEKDAYS) + r")s?\b|\b(?:Mon|Tues?|Wed|Thurs?|Fri)\b(?=\.|,? \d)", re.I), _weekday),
+    (
+        re.compile(r"\b(?:" + "|".join(_WEEKDAYS) + r")s?\b|\b(?:Mon|Tues?|Wed|Thurs?|Fri)\b(?=\.|,? \d)", re.I),
+        _weekday,
+    ),
     (re.compile(r"\b(?:today|tonight|tomorrow|yesterday)\b", re.I), _relative),
-    (re.compile(r"\b(?:on|by|until|till|from|the)\s+(?:the\s+)?(?P<said>(?P<day>[0-3]?\d)(?:st|nd|rd|th))\b(?!\s+[a-z]{4})", re.I | re.A), _ordinal_day),
+    (re.compile(r"\b(?:on|by|until|till|from|the)\s+(?:the\s+)?(?P<said>(?P<day>[0-3]?\d)(?:st|nd"
+        r"|rd|th))\b(?!\s+[a-z]{4})", re.I | re.A), _ordinal_day),
 )  # fmt: skip
 
 
@@ -186,7 +197,8 @@ _SMALL = r"(?:\d{1,2}|[零一二两三四五六七八九十]{1,3})"
 CHINESE: tuple[Rule, ...] = (
     (
         re.compile(
-            rf"(?:(?P<year>(?:19|20)\d\d|[零〇一二三四五六七八九]{{4}})年)?(?P<month>{_SMALL})月(?P<day>{_SMALL})[日号]?(?!份|个)"
+            rf"(?:(?P<year>(?:19|20)\d\d|[零〇一二三四五六七八九]{{4}})年)?(?P<month>{_SMALL})月(?P<day>{_SMALL})[日号]?(?!份"
+        rf"|个)"
             r"(?:[((]?(?:星期|周|礼拜)(?P<weekday>[一二三四五六日天])[))]?)?"
         ),
         _han_date,
@@ -195,7 +207,8 @@ CHINESE: tuple[Rule, ...] = (
     (re.compile("|".join(_HAN_RELATIVE)), _han_relative),
     (
         re.compile(
-            rf"(?<!评分)(?<!评分[是为达])(?:{_WHEN}|(?<![\d.分])){_AT}(?P<hour>{_SMALL})(?:点钟?|时)(?!\d*[倍度个公元])"
+            rf"(?<!评分)(?<!评分[是为达])(?:{_WHEN}|(?<![\d.分])){_AT}(?P<hour>{_SMALL})(?:点钟?"
+        rf"|时)(?!\d*[倍度个公元])"
             rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<minute>零?{_SMALL})分?|整)?(?![倍度公元米])"
         ),
         _han_time,

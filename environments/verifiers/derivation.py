@@ -1,7 +1,7 @@
 """Numbers that a careful person would work out from evidence: sums, differences, products with counts, shares, means.
 
 Few numbers give many results, so what may be combined is bounded (`MOST` values, `DEEPEST` of them in one sum) and the
-sentence must say what was done: a total, a comparison, a share. A difference of two fares is no ground for a third fare.
+sentence must say what was done: a total, a comparison, a share. The difference of two fares grounds no third fare.
 """
 
 import itertools
@@ -13,25 +13,33 @@ from environments.verifiers.evidence import Known
 
 MOST, DEEPEST = 8, 3
 _TOTAL = re.compile(
-    r"(?i)\b(?:total\w*|together|in all|altogether|overall|both|all (?:the )?\w+|combined|sums?|comes? to|came to|adds? up|plus|makes?"
-    r"|for (?:the )?(?:two|three|four|five|six|\d+)|each way|round[ -]trip|whole|entire|in full|and|including|subtotal)\b"
+    r"(?i)\b(?:total\w*|together|in all|altogether|overall|both|all (?:the )?\w+|combined"
+    r"|sums?|comes? to|came to|adds? up|plus|makes?"
+    r"|for (?:the )?(?:two|three|four|five|six|\d+)|each way|round[ -]trip|whole|entire"
+    r"|in full|and|including|subtotal)\b"
     r"|[+=×*]|一共|总共|总计|合计|共|加起来|加上|总|全部|全程|来回|往返"
 )
 _COMPARED = re.compile(
-    r"(?i)\b(?:more|less|fewer|cheaper|dearer|costlier|pricier|faster|slower|longer|shorter|warmer|colder|cooler|hotter|higher|lower"
-    r"|closer|farther|further|nearer|heavier|lighter|earlier|later|differen\w+|differs?|gap|than|sav(?:e|es|ed|ing|ings)|left|remain\w*|without|minus|over|extra|additional"
-    r"|below|above|short|balance|rest|change|refund\w*|back|due|owed?|leaves?|off|ahead|behind|apart|layover|wait\w*|up|down|takes?|spread|range)\b"
+    r"(?i)\b(?:more|less|fewer|cheaper|dearer|costlier|pricier|faster|slower|longer|shorter"
+    r"|warmer|colder|cooler|hotter|higher|lower"
+    r"|closer|farther|further|nearer|heavier|lighter|earlier|later|differen\w+|differs?"
+    r"|gap|than|sav(?:e|es|ed|ing|ings)|left|remain\w*|without|minus|over|extra|additional"
+    r"|below|above|short|balance|rest|change|refund\w*|back|due|owed?|leaves?|off|ahead"
+    r"|behind|apart|layover|wait\w*|up|down|takes?|spread|range)\b"
     r"|[-\u2212]|比|差|贵|便宜|快|慢|剩|多|少|余|温差|相差|减|退|省|高|低|远|近|早|晚|超过|超出"
 )
 _SHARE = re.compile(
-    r"(?i)(?:%|per ?cent|\bhalf\b|\boff\b|discount\w*|\bfees?\b|restock\w*|interest|\bsav\w+|deposit|refund\w*|back|penalt\w*|commission|\btax\w*|\btip|surcharge|reduc\w+|senior|child\w*|concession\w*)"
+    r"(?i)(?:%|per ?cent|\bhalf\b|\boff\b|discount\w*|\bfees?\b|restock\w*|interest|\bsav\w+"
+    r"|deposit|refund\w*|back|penalt\w*|commission|\btax\w*|\btip|surcharge|reduc\w+|senior"
+    r"|child\w*|concession\w*)"
     r"|折|成|半价|优惠|手续费|退|扣|百分之|老人|儿童|定金|税|省"
 )
 _MEAN = re.compile(
     r"(?i)\b(?:average\w*|mean|on average|per|each|a (?:day|night|month|week|person|head)|apiece)\b|平均|人均|每|均"
 )
 _RATIO = re.compile(
-    r"(?i)\b(?:more|less|cheaper|dearer|than|share|increase\w*|decrease\w*|rose|fell|higher|lower|up|down|of (?:the|your|all|this))\b|涨|降|占|比|便宜|贵"
+    r"(?i)\b(?:more|less|cheaper|dearer|than|share|increase\w*|decrease\w*|rose|fell|higher"
+    r"|lower|up|down|of (?:the|your|all|this))\b|涨|降|占|比|便宜|贵"
 )
 Fits = Callable[[float], bool]
 

@@ -17,7 +17,10 @@ from environments.verifiers.quantities import (
 _LOOSE = "day|week|month|year"
 """Units of which "a day", "a week" says how often, not how long."""
 _PARTS = {"half": 0.5, "a half": 0.5, "a quarter": 0.25, "three quarters": 0.75}
-_UNIT = rf"(?:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|us dollars?|{UNIT_WORDS})(?![A-Za-z0-9])|[{SIGNS}](?!\s?\d)|[°℃℉%]"
+_UNIT = (
+    rf"(?:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|us dollars?|{UNIT_WORDS})(?![A-Za-z0-9])"
+    rf"|[{SIGNS}](?!\s?\d)|[°℃℉%]"
+)
 _FAR_UNIT = r"(?:nautical\s+miles?|(?:business|working)\s+days?)\b"
 _RATING = re.compile(r"(?i)\b(?:rat(?:ed|ing)s?|stars?)(?:\s+(?:is|are|was|of|at|it))*[:\s]*$")
 _TIMES = {"k": 1e3, "thousand": 1e3, "million": 1e6, "m": 1e6}
@@ -143,30 +146,57 @@ _WHOLE = rf"(?:\d+(?:\.\d+)?|{SPELLED})"
 _HOURS = r"h(?:ours?|rs?)?"
 _MINUTES = r"m(?:in(?:ute)?s?)?"
 RULES: tuple[Rule, ...] = (
-    (re.compile(r"(?<![\w.,])(?P<whole>\d+) (?P<unit>pounds?|euros?|dollars?) (?:and )?(?P<part>\d\d)\b(?! ?(?:%|[a-z]))", re.A), _in_two),
-    (re.compile(rf"\b(?P<hours>{_WHOLE}|an)[\s-]*{_HOURS}\.?\s*(?:,|and)?\s*(?P<minutes>{_WHOLE})[\s-]*{_MINUTES}\b", re.I | re.A), _hours_minutes),
+    (re.compile(r"(?<![\w.,])(?P<whole>\d+) (?P<unit>pounds?|euros?|dollars?) (?:and )?(?P<part>\d\d)\b(?! ?(?:%"
+        r"|[a-z]))", re.A), _in_two),
+    (
+        re.compile(
+            rf"\b(?P<hours>{_WHOLE}|an)[\s-]*{_HOURS}\.?\s*(?:,|and)?\s*(?P<minutes>{_WHOLE})[\s-]*{_MINUTES}\b",
+            re.I | re.A,
+        ),
+        _hours_minutes,
+    ),
     (re.compile(r"(?<![\w.])(?P<hours>\d{1,2})h(?P<minutes>[0-5]\d)(?![A-Za-z0-9])", re.A), _hours_minutes),
-    (re.compile(rf"\b(?P<days>{_WHOLE}|a)\s*days?,?\s*(?:and)?\s*(?P<hours>{_WHOLE})\s*{_HOURS}\b", re.I | re.A), _days_hours),
-    (re.compile(rf"\b(?P<amount>{_WHOLE}|an?)\s+(?P<unit>{UNIT_WORDS})\s+and\s+a\s+(?P<part>half|quarter)\b", re.I | re.A), _unit_and_part),
-    (re.compile(rf"\b(?P<amount>{_AMOUNT}\s+and\s+a\s+(?:half|quarter))\s+(?P<unit>{UNIT_WORDS})\b", re.I | re.A), _mixed),
-    (re.compile(rf"\b(?P<part>half|a\s+quarter|three\s+quarters)\s+(?:of\s+)?an?\s+(?P<unit>hour|year|day|mile|kilometre|kilometer)\b", re.I | re.A), _part_of),
+    (
+        re.compile(rf"\b(?P<days>{_WHOLE}|a)\s*days?,?\s*(?:and)?\s*(?P<hours>{_WHOLE})\s*{_HOURS}\b", re.I | re.A),
+        _days_hours,
+    ),
+    (
+        re.compile(
+            rf"\b(?P<amount>{_WHOLE}|an?)\s+(?P<unit>{UNIT_WORDS})\s+and\s+a\s+(?P<part>half|quarter)\b", re.I | re.A
+        ),
+        _unit_and_part,
+    ),
+    (
+        re.compile(rf"\b(?P<amount>{_AMOUNT}\s+and\s+a\s+(?:half|quarter))\s+(?P<unit>{UNIT_WORDS})\b", re.I | re.A),
+        _mixed,
+    ),
+    (re.compile(r"\b(?P<part>half|a\s+quarter|three\s+quarters)\s+(?:of\s+)?an?\s+(?P<unit>hour|year"
+        r"|day|mile|kilometre|kilometer)\b", re.I | re.A), _part_of),
     (re.compile(r"\b(?:an|one|a\s+single)\s+(?P<unit>hour|minute|week|mile)\b", re.I | re.A), _one),
-    (re.compile(rf"(?P<sign>[{SIGNS}]\s?)?(?<![\w.,])(?P<number>\d++,\d{{2}})(?!\d)(?:\s*(?P<unit>€|euros?\b|eur\b))", re.I | re.A), _decimal_comma),
+    (re.compile(rf"(?P<sign>[{SIGNS}]\s?)?(?<![\w.,])(?P<number>\d++,\d{{2}})(?!\d)(?:\s*(?P<unit>€"
+        rf"|euros?\b|eur\b))", re.I | re.A), _decimal_comma),
     (
         re.compile(
             rf"(?P<sign>(?:\b(?:US|CA|A))?[{SIGNS}]\s?|\b(?:USD|EUR|GBP|CNY|RMB)\s?)?{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})"
-            rf"(?!(?:st|nd|rd|th)\b)(?:\s?(?P<times>(?:thousand|million)\b|k(?![A-Za-z0-9])))?(?:[ \t\u00a0-]{{0,3}}(?P<unit>{_FAR_UNIT}|{_UNIT}))?",
+            rf"(?!(?:st|nd|rd|th)\b)(?:\s?(?P<times>(?:thousand|million)\b|k(?![A-Za-z0-9])))?"
+            rf"(?:[ \t\u00a0-]{{0,3}}(?P<unit>{_FAR_UNIT}"
+        rf"|{_UNIT}))?",
             re.I | re.A,
         ),
         _quantity,
     ),
-    (re.compile(rf"\b(?P<number>{SPELLED})[\s-]+(?P<unit>{_FAR_UNIT}|(?:percent|{UNIT_WORDS})\b)", re.I | re.A), _spelled),
+    (
+        re.compile(rf"\b(?P<number>{SPELLED})[\s-]+(?P<unit>{_FAR_UNIT}|(?:percent|{UNIT_WORDS})\b)", re.I | re.A),
+        _spelled,
+    ),
 )  # fmt: skip
 _DEFINITE = r"(?<!the )(?<!these )(?<!those )(?<!all )(?<!your )(?<!other )(?<!of )(?<!both )"
 NUMBERS: tuple[Rule, ...] = (
     (
         re.compile(
-            rf"(?<![\w-]){_DEFINITE}(?P<number>(?!one\b|zero\b){SPELLED})\s+(?:(?!and\b|or\b|to\b|of\b|in\b|at\b|is\b|was\b)[a-z]+\s+)?(?P<noun>(?!(?:closes|opens|leaves|costs|takes|is|was|has|does|hours|this|its|as|less|plus|times)\b)[a-z]+s|people|children|adults)\b",
+            rf"(?<![\w-]){_DEFINITE}(?P<number>(?!one\b|zero\b){SPELLED})\s+(?:(?!and\b|or\b|to\b"
+        rf"|of\b|in\b|at\b|is\b|was\b)[a-z]+\s+)?(?P<noun>(?!(?:closes|opens|leaves|costs|takes"
+        rf"|is|was|has|does|hours|this|its|as|less|plus|times)\b)[a-z]+s|people|children|adults)\b",
             re.I | re.A,
         ),
         _counted,
@@ -174,7 +204,9 @@ NUMBERS: tuple[Rule, ...] = (
     (re.compile(r"(?<![\w.])(\d+)(?:st|nd|rd|th)\b", re.A), _ordinal),
     (
         re.compile(
-            rf"{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})(?![A-Za-z0-9_])(?:[\s-]+(?:[a-z]+[ -]){{0,2}}?(?P<noun>[a-z]+s|people|children|person|passenger|seat|night|room|bag)\b)?",
+            rf"{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})(?![A-Za-z0-9_])"
+            rf"(?:[\s-]+(?:[a-z]+[ -]){{0,2}}?(?P<noun>[a-z]+s"
+        rf"|people|children|person|passenger|seat|night|room|bag)\b)?",
             re.A,
         ),
         _number,

@@ -168,8 +168,8 @@ class Evidence:
                     if isinstance(inner, str | bool):
                         alike[key, str(inner)] = alike.get((key, str(inner)), 0) + 1
             self._walk(value, path, source, own)
-        for (key, shared), count in alike.items():
-            self.groups.setdefault(count, f"{count} rows with {key} {shared} ({source})")
+        for (key, value), count in alike.items():
+            self.groups.setdefault(count, f"{count} rows with {key} {value} ({source})")
         for dimension, found in self.numbers.items():
             for known in found[before.get(dimension, 0) :]:
                 columns.setdefault((known.shown.split(" ")[0], dimension), []).append(known)

@@ -7,10 +7,12 @@ from importlib.resources import files
 
 from environments.verifiers.claim import WORDS, Claim, Rule
 
-_NO_CODES = frozenset(
-    "AM PM EST EDT PST PDT CST CET GMT UTC USD EUR GBP CNY RMB ID IDS OK FAQ VIP USA UK EU ETA ASAP PDF URL API SMS GPS "
-    "WIFI TV AC DIY VAT TBD TBA NA FYI PS NOT AND THE FOR YES NO ONLY ALL STOP DOB ZIP PIN CRM ERP KWH KM".split()
+_UNITS_AND_ZONES = (
+    "AM PM EST EDT PST PDT CST CET GMT UTC USD EUR GBP CNY RMB ID IDS OK FAQ VIP USA UK EU ETA ASAP "
+    "PDF URL API SMS GPS WIFI TV AC DIY VAT TBD TBA NA FYI PS NOT AND THE FOR YES NO ONLY ALL STOP "
+    "DOB ZIP PIN CRM ERP KWH KM"
 )
+_NO_CODES = frozenset(_UNITS_AND_ZONES.split())
 """Capital letters that name nothing."""
 
 
@@ -21,9 +23,9 @@ def common_words() -> frozenset[str]:
     return frozenset(word for line in text.splitlines() if not line.startswith("#") for word in line.split())
 
 
-_EDGES = frozenset(
-    "new old north south east west northern southern eastern western central great grand royal saint san upper lower".split()
-)
+_FIRST_WORDS = "new old north south east west northern southern eastern western central great grand royal"
+_MORE_FIRST_WORDS = "saint san upper lower"
+_EDGES = frozenset(f"{_FIRST_WORDS} {_MORE_FIRST_WORDS}".split())
 """Words with which names begin, and that name nothing alone."""
 
 
@@ -86,20 +88,28 @@ def _words(word: str, start: int) -> list[Claim]:
 
 FIRST: tuple[Rule, ...] = (
     (re.compile(r"(?<=\n)[ \t>*#-]*\d{1,2}[.)](?=[ \t*])|^\d{1,2}[.)](?=[ \t*][^\n]*\n)", re.A), _nothing),
-    (re.compile(r"\b(?:Option|Step|Choice|Leg|Segment|Passenger|Part|Flight|Item|Answer) \d{1,2}(?=\W)(?![.,]\d| ?[%€$])", re.A), _nothing),
+    (re.compile(r"\b(?:Option|Step|Choice|Leg|Segment|Passenger|Part|Flight|Item|Answer) \d{1,2}(?=\W)(?![.,]\d"
+        r"| ?[%€$])", re.A), _nothing),
     (re.compile(r"\b24/7\b|\b[YMD]{2,4}[-/][YMD]{2}[-/][YMD]{2,4}\b", re.A), _nothing),
     (re.compile(r"https?://\S+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.A), _code),
 )  # fmt: skip
 _EDGE, _TAIL = r"(?<![A-Za-z0-9_#@.])", r"(?![A-Za-z0-9_])"
 CODES: tuple[Rule, ...] = (
     (re.compile(r"#[A-Za-z]*\d[A-Za-z0-9-]*", re.A), _code),
-    (re.compile(rf"{_EDGE}(?=[A-Za-z0-9_-]*\d)(?=[0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*{_TAIL}", re.A), lambda m: _mixed_code(m)),
+    (
+        re.compile(rf"{_EDGE}(?=[A-Za-z0-9_-]*\d)(?=[0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*{_TAIL}", re.A),
+        lambda m: _mixed_code(m),
+    ),
     (re.compile(rf"{_EDGE}[a-z]+(?:_[a-z]+)*_\d+{_TAIL}", re.A), _code),
-    (re.compile(rf"(?<![A-Za-z0-9_.,])\d{{3,}}(?:-\d{{3,}})+{_TAIL}", re.A), lambda m: _code(m) if sum(map(str.isdigit, m[0])) >= 7 else None),
-    (re.compile(rf"(?<![A-Za-z0-9_.,])\d{{7,}}(?![A-Za-z0-9_]|[.,]\d)", re.A), _code),
+    (
+        re.compile(rf"(?<![A-Za-z0-9_.,])\d{{3,}}(?:-\d{{3,}})+{_TAIL}", re.A),
+        lambda m: _code(m) if sum(map(str.isdigit, m[0])) >= 7 else None,
+    ),
+    (re.compile(r"(?<![A-Za-z0-9_.,])\d{7,}(?![A-Za-z0-9_]|[.,]\d)", re.A), _code),
     (
         re.compile(
-            r"(?i)(?:\bending (?:in|with)|\b(?:zip|postal|post) ?codes?|\bzip|\b(?:number|id|code|card|certificate|account|no\.)[:#]?|尾号[是为]?|卡号|邮编)"
+            r"(?i)(?:\bending (?:in|with)|\b(?:zip|postal|post) ?codes?|\bzip|\b(?:number|id|code"
+        r"|card|certificate|account|no\.)[:#]?|尾号[是为]?|卡号|邮编)"
             r"[\s:*#]*(?:is\s+)?(?P<code>\d{4,})(?![A-Za-z0-9_]|[.,]\d)",
             re.A,
         ),

@@ -8,24 +8,26 @@ Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
 """
 
 import hashlib
-import inspect
 import json
 import re
-import sys
 from functools import cached_property
+from importlib.resources import files
 
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Goal
-from environments.verifiers import claims as claims_module
-from environments.verifiers import state as state_module
-from environments.verifiers import veto as veto_module
 from environments.verifiers.claims import VERDICT_WORDS, claims, same_value, states
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
 from environments.verifiers.wording import quoted
 from environments.world import World
 
+_MODULES = (
+    "calendar chinese claim claims conditions counts dates derivation english evidence ground grounding lookup names operands "
+    "outcome quantities rows state veto wording"
+)
+_PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
+"""What decides a verdict."""
 REFUSALS = {
     "no_tool": "I cannot do that with these tools.",
     "missing_origin": "From which city?",
@@ -64,9 +66,8 @@ class OutcomeVerifier:
 
     @cached_property
     def version(self) -> str:
-        """Hash of the verifier's own code."""
-        modules = (claims_module, state_module, veto_module, sys.modules[__name__])
-        source = "".join(inspect.getsource(m) for m in modules)
+        """Hash of the verifier's own code and word list."""
+        source = "".join(files(__package__).joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
         return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
     def grade(self, attempt: Attempt, world: World) -> Scored:

@@ -1,6 +1,7 @@
 """Numbers and their units: how they are spelled, which dimension a unit measures, and how one converts into another."""
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 _SPELLINGS = {
@@ -49,6 +50,10 @@ _MONEY_FIELDS = re.compile(
 _TIME_FIELDS = {"minutes": "minutes", "hours": "hours", "days": "days", "km": "km", "duration_min": "minutes"}
 
 
+CLOSE = 0.06
+"""How far a number said with "about" may be from what it stands for."""
+
+
 class Measure(NamedTuple):
     """A number in the base unit of its dimension."""
 
@@ -70,6 +75,13 @@ def measured(value: float, unit: str | None, step: float = 0.0) -> Measure:
     return Measure(dimension, value * factor, step * factor)
 
 
+def looks_round(said: Measure) -> bool:
+    """Whether a number looks rounded in its own unit: at most two digits that count, or whole fives."""
+    own = said.value / said.step if said.step >= 1 else said.value
+    digits = f"{own:.6g}".replace(".", "").strip("0")
+    return len(digits) <= 2 or own % 5 == 0
+
+
 def comparable(dimension: str, other: str) -> bool:
     """Whether values of the two dimensions may be equal: the same, or money and any currency."""
     return dimension == other or ("money" in (dimension, other) and is_money(dimension) and is_money(other))
@@ -80,7 +92,7 @@ def is_money(dimension: str) -> bool:
     return dimension == "money" or dimension in CURRENCIES
 
 
-def unit_of_field(path: tuple[str, ...], units: dict[str, str]) -> str:
+def unit_of_field(path: tuple[str, ...], units: Mapping[str, str]) -> str:
     """Unit of a numeric field: the world's own word for it or for what it is part of, else what its name tells."""
     for key in reversed(path):
         if key in units:
@@ -116,7 +128,8 @@ def value_in_words(said: str) -> int:
 
 
 NUMBER = (
-    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:[ \u00a0\u202f]\d{3})+,\d{2}(?!\d)"
+    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:[ \u00a0\u202f]\d{3})+,\d{2}(?!\d)"
     r"|\d++(?:\.\d++)?+"
 )
 """Pattern of a number in digits: 1234.5, 1,234.5, 1.234,50 and 1 234,50."""

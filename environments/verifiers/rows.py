@@ -9,7 +9,9 @@ from environments.verifiers.evidence import Evidence, Known
 from environments.verifiers.wording import block_of, sentence_of
 
 COMPARES = re.compile(
-    r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower|together|total|both|rather|not|or|while|whereas|couldn't|unable|without|nearer|closer|farther|later|earlier)\b"
+    r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower"
+    r"|together|total|both|rather|not|or|while|whereas|couldn't|unable|without|nearer"
+    r"|closer|farther|later|earlier)\b"
     r"|[比差贵慢]|便宜|一共|合计|而"
 )
 """A sentence that sets entries side by side, in which a value need not belong to the one named last."""

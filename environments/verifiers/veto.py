@@ -1,9 +1,9 @@
 """The hallucination veto: a fact without evidence makes the reward 0, whatever else was good.
 
 Evidence has classes: tool output; the policy document; what follows from those (sums, differences, conversions,
-rounding); and the user's turn, which grounds only what is quoted back as the user's ("your 300 euros") and the names the
-user asked about. Repeating a premise the user believes is a claim about the world and needs a tool. In several turns
-everything the agent said counts, each against what had been seen by then.
+rounding); and the user's turn, which grounds only what is quoted back as the user's ("your 300 euros") and the names
+the user asked about. Repeating a premise the user believes is a claim about the world and needs a tool. In several
+turns everything the agent said counts, each against what had been seen by then.
 
 Source: AMAP report (hallucination hard veto); TravelBench judge checklist; pipeline stage 7.
 """
@@ -18,7 +18,8 @@ from environments.verifiers import evidence as evidence_module
 from environments.verifiers.claims import shared
 from environments.verifiers.conditions import contradicted
 from environments.verifiers.evidence import Evidence
-from environments.verifiers.grounding import Finding, Ground, finding
+from environments.verifiers.ground import Ground
+from environments.verifiers.grounding import Finding, finding
 from environments.world import World
 
 __all__ = ["UNIT_OF", "Finding", "Said", "Setting", "evidence_of", "findings", "today_of", "turns_of", "unsupported"]
@@ -26,7 +27,8 @@ __all__ = ["UNIT_OF", "Finding", "Said", "Setting", "evidence_of", "findings", "
 UNIT_OF = {"price": "euros", "temp": "degrees", "km": "km", "minutes": "minutes", "rating": "rating"}
 """Unit of each numeric field where no world says better: those of atlas."""
 _TODAY = re.compile(
-    r"(?i)(?:current (?:date|time)|today|now|date today)\s*(?:is|:|=|are)?\s*(?:\w+day,?\s*)?((?:19|20)\d\d-\d\d-\d\d)|今天是\s*((?:19|20)\d\d-\d\d-\d\d)"
+    r"(?i)(?:current (?:date|time)|today|now|date today)\s*(?:is|:|=|are)?\s*(?:\w+day,?\s*)?((?:19"
+    r"|20)\d\d-\d\d-\d\d)|今天是\s*((?:19|20)\d\d-\d\d-\d\d)"
 )
 
 

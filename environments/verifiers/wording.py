@@ -10,22 +10,29 @@ from environments.verifiers.quantities import SPELLED, UNIT_WORDS, comparable, h
 
 _END = re.compile(r"(?<!\d)\.(?=\s|$)|(?<=\d)\.(?=\s+[A-Z]|\s*$)|[!?;\n。!?;]")
 _ABOUT = re.compile(
-    r"(?i)(?:\b(?:about|around|approximately|approx\.?|roughly|some|circa|ca\.?|close to|near|just)|[~≈]|大约|约|大概|差不多|接近)\s*(?:is|是|为|有|要|需要)?\s*[€$£¥]?\s*$"
+    r"(?i)(?:\b(?:about|around|approximately|approx\.?|roughly|some|circa|ca\.?|close to"
+    r"|near|just)|[~≈]|大约|约|大概|差不多|接近)\s*(?:is|是|为|有|要|需要)?\s*[€$£¥]?\s*$"
 )
 _OVER = re.compile(r"(?i)(?:\b(?:over|more than|just over|upwards of)|超过|不止)\s*[€$£¥]?\s*$")
 _UNDER = re.compile(r"(?i)(?:\b(?:nearly|almost|just under|not quite)|近|将近|不到|不足)\s*[€$£¥]?\s*$")
 _BEHIND = re.compile(r"\s*(?:元|块|公里|分钟|小时|度|米|人)?\s*(?:左右|上下|出头|多(?!少)|or so\b)")
 _QUOTE_BEFORE = re.compile(
-    r"(?i)(?:\byour\s+(?:(?:budget|limit|max\w*|cap|own|stated|requested|preferred)\s*(?:price|amount)?\s*(?:of|is|was|:)?\s*)?"
-    r"|\byou(?:'ve| have| had)?\s+(?:also\s+|just\s+)?(?:say|said|says|mention\w*|ask\w*|quot\w*|told|remember\w*|thought|believ\w*|heard|expect\w*|want\w*|need\w*|gave|stat\w*|request\w*|specif\w*|set|had in mind)\b[^.;\n]{0,40}?"
-    r"|(?:您|你)(?:刚才|之前|自己)?(?:说|提到|记得|听说|给|要求|预算|要|想|告诉|以为|期望)[^,。;\n]{0,12}?|(?:您|你)的(?:预算[是为]?)?"
+    r"(?i)(?:\byour\s+(?:(?:budget|limit|max\w*|cap|own|stated|requested|preferred)\s*(?:price"
+    r"|amount)?\s*(?:of|is|was|:)?\s*)?"
+    r"|\byou(?:'ve| have| had)?\s+(?:also\s+|just\s+)?(?:say|said|says|mention\w*|ask\w*"
+    r"|quot\w*|told|remember\w*|thought|believ\w*|heard|expect\w*|want\w*|need\w*|gave"
+    r"|stat\w*|request\w*|specif\w*|set|had in mind)\b[^.;\n]{0,40}?"
+    r"|(?:您|你)(?:刚才|之前|自己)?(?:说|提到|记得|听说|给|要求|预算|要|想|告诉|以为|期望)[^,。;\n]{0,12}?"
+    r"|(?:您|你)的(?:预算[是为]?)?"
     r"|(?:您|你)[^,。;\n]{0,3}?(?=[^,。;\n]{0,6}的预算))\s*[€$£¥]?\s*$"
 )
 _QUOTE_BEHIND = re.compile(
-    r"(?i)^[^.;\n。;]{0,14}?(?:\byou (?:mentioned|said|asked|quoted|were told|gave|expected|thought|heard|remember\w*|had in mind)|的?预算|您说的|你说的)"
+    r"(?i)^[^.;\n。;]{0,14}?(?:\byou (?:mentioned|said|asked|quoted|were told|gave|expected"
+    r"|thought|heard|remember\w*|had in mind)|的?预算|您说的|你说的)"
 )
 _DENIAL = re.compile(
-    r"(?i)(?:\b(?:not|isn't|wasn't|no longer|rather than|instead of|never|neither|nor)\s+(?:the\s+|a\s+|at\s+|on\s+)?[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
+    r"(?i)(?:\b(?:not|isn't|wasn't|no longer|rather than|instead of|never|neither|nor)\s+(?:the\s+"
+    r"|a\s+|at\s+|on\s+)?[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
 )
 
 
@@ -63,7 +70,7 @@ def sentence_of(text: str, at: int) -> str:
 
 
 def block_of(text: str, at: int) -> str:
-    """The list item that holds position `at`, with the lines above it that belong to the same item, up to `at`'s line end."""
+    """The list item that holds position `at`, from its first line to the end of the line of `at`."""
     end = text.find("\n", at)
     part = text[: end if end >= 0 else len(text)]
     starts = [m.start() for m in re.finditer(r"(?m)^(?:#+ |\d{1,2}[.)] |[-*•] |\*\*)", part)]
@@ -86,7 +93,7 @@ def _same(claim: Claim, other: Claim) -> bool:
     halves = (
         claim.kind == "time" and (claim.note or other.note) and int(claim.value[:2]) % 12 == int(other.value[:2]) % 12
     )
-    return claim.value == other.value or bool(halves) and claim.value[3:] == other.value[3:]
+    return claim.value == other.value or (bool(halves) and claim.value[3:] == other.value[3:])
 
 
 def _same_number(claim: Claim, other: Claim) -> bool:
@@ -98,7 +105,7 @@ def _same_number(claim: Claim, other: Claim) -> bool:
 
 
 def quoted(claim: Claim, text: str, said: Iterable[str]) -> bool:
-    """Whether something is quoted back as the user's own: `your 300 euros`, `the 64 you mentioned`, of somebody who said it."""
+    """Whether something is quoted back as the user's own: `your 300 euros`, `the 64 you mentioned`."""
     before = text[max(0, claim.start - 60) : claim.start]
     theirs = _QUOTE_BEFORE.search(before) or _QUOTE_BEHIND.match(text[claim.end : claim.end + 40])
     return bool(theirs) and same_as_said(claim, said)
@@ -111,7 +118,9 @@ def denied(claim: Claim, text: str, said: Iterable[str]) -> bool:
 
 
 _PLAN = re.compile(
-    r"(?i)\b(?:i (?:would )?need to|we'll|confirm|proceed|would you like|shall i|should i|i will|i'll|let me|please (?:provide|let)|do you want|you(?:'d| would) (?:like|prefer)|you want|to summari[sz]e)\b"
+    r"(?i)\b(?:i (?:would )?need to|we'll|confirm|proceed|would you like|shall i|should i"
+    r"|i will|i'll|let me|please (?:provide|let)|do you want|you(?:'d| would) (?:like"
+    r"|prefer)|you want|to summari[sz]e)\b"
     r"|请确认|确认一下|是否|我来|我帮您|帮您|为您|您想|您要"
 )
 """The agent repeats a request, or says what it is about to do."""
@@ -123,7 +132,9 @@ def planned(claim: Claim, text: str, said: Iterable[str]) -> bool:
 
 
 _BOUND = re.compile(
-    r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of|less|exceed\w*)\s*(?:of|the|an?)?\s*(?:\d+\s*(?:-|to)\s*)?[€$£¥]?\s*$|(?:不超过|低于|以内|预算)[^,。]{0,4}$"
+    r"(?i)\b(?:under|below|within|over|than|up to|at most|limit of|budget of|maximum of"
+    r"|less|exceed\w*)\s*(?:of|the|an?)?\s*(?:\d+\s*(?:-|to)\s*)?[€$£¥]?\s*$|(?:不超过"
+    r"|低于|以内|预算)[^,。]{0,4}$"
 )
 
 
@@ -143,7 +154,9 @@ def exemplified(claim: Claim, text: str) -> bool:
 
 
 _COUNTED = re.compile(
-    rf"(?i)(?<![\w.$€£-])(?P<number>{SPELLED}|\d{{1,2}})\s+(?:[a-z]+\s+)?(?:[a-z]+s|people|children|of us|of you)\b|(?P<han>[两二三四五六七八九十]|\d{{1,2}})(?:个人|位|人|名|张|晚|间|条|份|件|个|次|只|瓶|盒)",
+    rf"(?i)(?<![\w.$€£-])(?P<number>{SPELLED}|\d{{1,2}})\s+(?:[a-z]+\s+)?(?:[a-z]+s|people"
+    rf"|children|of us|of you)\b|(?P<han>[两二三四五六七八九十]|\d{{1,2}})(?:个人|位|人"
+    rf"|名|张|晚|间|条|份|件|个|次|只|瓶|盒)",
     re.A,
 )
 
