@@ -6,6 +6,7 @@ them has read is blanked out before the next looks: the 12 of "June 12" is no nu
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
@@ -22,7 +23,7 @@ from environments.verifiers.claim import (
     Claim,
     Rule,
 )
-from environments.verifiers.quantities import measured
+from environments.verifiers.quantities import NUMERAL, measured
 
 __all__ = [
     "CHOICE_WORDS",
@@ -37,6 +38,14 @@ __all__ = [
 ]
 
 _LATIN = (*names.FIRST, *dates.ENGLISH, *english.RULES, *names.CODES, *english.NUMBERS, *names.NAMES)
+_TERSE = (*english.TERSE, *names.CODES, *english.NUMBERS[-1:], *names.NAMES)
+_RICH = re.compile(
+    r"(?i)\n|://|@|24/7|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+    r"|\bto(?:day|night|morrow)|yesterday"
+    r"|noon|midday|midnight|clock|\d\s?[ap]\.?m\b|\d[-/:]\d|\d\.\d+\.\d|\d(?:st|nd|rd|th)\b|,\d\d\s?(?:€|eur)|yyyy"
+    rf"|\b(?:half|quarter|an?|option|flight \d|step|choice|leg|segment|passenger|part|item|answer|{NUMERAL})\b|\d\s?h|hours?\b|days?\b"
+)
+"""What only the longer list of rules reads; a terse answer has none of it, and is read by the few others."""
 _HAN = (
     *names.FIRST, *dates.CHINESE, *dates.ENGLISH, *chinese.RULES, *english.RULES, *names.CODES, *chinese.NUMBERS,
     *english.NUMBERS, *chinese.NAMES, *names.NAMES,
@@ -48,9 +57,15 @@ def claims(answer: str) -> tuple[Claim, ...]:
     """Every claim in `answer`, in order."""
     found: list[Claim] = []
     rest = answer
-    for rule in _HAN if HAN.search(answer) else _LATIN:
+    for rule in _rules(answer):
         rest = _read(rule, rest, found)
     return tuple(sorted(found, key=lambda claim: (claim.start, claim.end)))
+
+
+def _rules(answer: str) -> Sequence[Rule]:
+    if HAN.search(answer):
+        return _HAN
+    return _LATIN if len(answer) > 200 or _RICH.search(answer) else _TERSE
 
 
 _RANGE = re.compile(r"\s*(?:-|–|~|to|and|or|到|至|或)\s*[€$£¥]?\s*")

@@ -52,7 +52,9 @@ def contradicted(text: str, evidence: Evidence) -> list[tuple[Claim, str]]:
     A state is only held against fields that tell states (`status`), of the row named where one is, and not once a
     later call may have changed it.
     """
-    found = []
+    found: list[tuple[Claim, str]] = []
+    if not evidence.conditions:
+        return found
     for match in (*_ENGLISH.finditer(text), *_CHINESE.finditer(text)):
         claim = Claim("word", match["state"].lower(), "state", *match.span("state"))
         shown = None if _CONDITIONAL.search(sentence_of(text, claim.start)) else _shown(claim, text, evidence)

@@ -190,6 +190,8 @@ RULES: tuple[Rule, ...] = (
         _spelled,
     ),
 )  # fmt: skip
+TERSE: tuple[Rule, ...] = (RULES[0], RULES[-2])
+"""The rules that read a terse answer's quantities."""
 _DEFINITE = r"(?<!the )(?<!these )(?<!those )(?<!all )(?<!your )(?<!other )(?<!of )(?<!both )"
 NUMBERS: tuple[Rule, ...] = (
     (

@@ -20,6 +20,7 @@ _WORD = re.compile(r"[^\W_]+")
 _NUMERAL = re.compile(r"[\d零一二两三四五六七八九十百千万半]|hundred|percent|hour|week")
 _LETTER = re.compile(r"[^\W\d_]{2}|[^\W\d_]\d|\d[^\W\d_]|[\u4e00-\u9fff]")
 _MONEY_BEFORE = re.compile(r"(?i)\b(?:price|total|amount|paid|balance|cost|refund|fee|charged?)\b[^.,;]{0,16}$")
+_PLAIN_CODE = re.compile(r"[A-Za-z]{1,3}\d{1,4}")
 _SUM = re.compile(r"[\d\s.+*/()-]+")
 Path = tuple[str, ...]
 
@@ -188,7 +189,7 @@ class Evidence:
             self.owners.setdefault(value.casefold(), set()).add(row)
         if re.search(r"(?i)status|state\b|状态", key):
             self.conditions.append((key, value, row, len(self.calls)))
-        if _NUMERAL.search(value):
+        if _NUMERAL.search(value) and not _PLAIN_CODE.fullmatch(value):
             for claim in shared(value):
                 self._add_claim(claim, path, source, row, value)
 

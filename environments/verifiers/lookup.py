@@ -36,7 +36,7 @@ def name_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str |
     if evidence.has_words(value) or f" {_folded(value)} " in theirs:
         return None
     words = _folded(value).split()
-    if _by_airport(value, evidence, theirs) or (len(words) > 1 and all(f" {word} " in theirs for word in words)):
+    if _by_airport(value, evidence, said) or (len(words) > 1 and all(f" {word} " in theirs for word in words)):
         return None
     shown = sorted({t for t in evidence.texts if t[:1].isupper() and len(t) < 60})
     return next(iter(difflib.get_close_matches(value, shown, 1, 0.4)), "")
@@ -65,13 +65,15 @@ def _airports() -> dict[str, frozenset[str]]:
     return {code: frozenset(_folded(f"{a['city']} {a['name']}").split()) for code, a in found}
 
 
-def _by_airport(value: str, evidence: Evidence, theirs: str) -> bool:
+def _by_airport(value: str, evidence: Evidence, said: Sequence[str]) -> bool:
     """Whether an airport's code that was shown or said stands for the city or the airport named."""
     wanted = set(_folded(value).split())
     codes = {t for t in evidence.texts if len(t) == 3 and t.isupper()}
-    codes |= {t.upper() for t in theirs.split() if len(t) == 3}
+    codes |= {m[0] for text in said for m in re.finditer(r"\b[A-Z]{3}\b", text)}
     spare = 1 if len(wanted) >= 3 else 0
-    return any(len(wanted - _airports().get(code, frozenset())) <= spare for code in codes & _airports().keys())
+    return bool(codes) and any(
+        len(wanted - _airports().get(code, frozenset())) <= spare for code in codes & _airports().keys()
+    )
 
 
 def _of_named_city(code: str, said: Sequence[str]) -> bool:

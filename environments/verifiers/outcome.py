@@ -23,8 +23,8 @@ from environments.verifiers.wording import quoted
 from environments.world import World
 
 _MODULES = (
-    "calendar chinese claim claims conditions counts dates derivation english evidence ground grounding lookup names operands "
-    "outcome quantities rows state veto wording"
+    "calendar chinese claim claims conditions counts dates derivation english evidence ground grounding lookup names "
+    "operands outcome quantities rows state veto wording"
 )
 _PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
 """What decides a verdict."""

@@ -109,8 +109,9 @@ _ONES = (
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMERALS = {w: i for i, w in enumerate(_ONES.split())} | {w: 20 + 10 * i for i, w in enumerate(_TENS.split())}
-_NUMERAL = "|".join([*_NUMERALS, "hundred", "thousand"])
-SPELLED = rf"(?:{_NUMERAL})(?:[\s-]+(?:and\s+)?(?:{_NUMERAL}))*"
+NUMERAL = "|".join([*_NUMERALS, "hundred", "thousand"])
+"""Pattern of one English numeral."""
+SPELLED = rf"(?:{NUMERAL})(?:[\s-]+(?:and\s+)?(?:{NUMERAL}))*"
 """Pattern of an English number in words."""
 
 

@@ -31,7 +31,7 @@ def elsewhere(
     claim: Claim, text: str, fitting: Sequence[Known], known: Iterable[Known], evidence: Evidence
 ) -> str | None:
     """What the entry named before the claim has in place of a value that only others have; None where all is well."""
-    if not fitting or any(not k.row for k in fitting):
+    if not fitting or len(evidence.parents) < 2 or any(not k.row for k in fitting):
         return None
     rows = named_before(claim, text, evidence)
     own = [k for k in known if k.row in rows]
@@ -77,8 +77,10 @@ def _last(owner: str, folded: str) -> int:
         return -1
     if HAN.search(owner):
         return folded.rfind(owner)
-    found = [m.start() for m in re.finditer(rf"(?<![a-z0-9]){re.escape(owner)}(?![a-z0-9])", folded)]
-    return found[-1] if found else -1
+    at = folded.rfind(owner)
+    while at >= 0 and (folded[at - 1 : at].isalnum() or folded[at + len(owner) : at + len(owner) + 1].isalnum()):
+        at = folded.rfind(owner, 0, at + len(owner) - 1)
+    return at
 
 
 def related(row: int, rows: Iterable[int], evidence: Evidence) -> bool:
