@@ -43,7 +43,8 @@ _RICH = re.compile(
     r"(?i)\n|://|@|24/7|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
     r"|\bto(?:day|night|morrow)|yesterday"
     r"|noon|midday|midnight|clock|\d\s?[ap]\.?m\b|\d[-/:]\d|\d\.\d+\.\d|\d(?:st|nd|rd|th)\b|,\d\d\s?(?:€|eur)|yyyy"
-    rf"|\b(?:half|quarter|an?|option|flight \d|step|choice|leg|segment|passenger|part|item|answer|{NUMERAL})\b|\d\s?h|hours?\b|days?\b"
+    rf"|\b(?:half|quarter|an?|option|flight \d|step|choice|leg|segment|passenger|part|item|answer|{NUMERAL})\b"
+    r"|\d\s?h|hours?\b|days?\b"
 )
 """What only the longer list of rules reads; a terse answer has none of it, and is read by the few others."""
 _HAN = (

@@ -78,9 +78,13 @@ def _last(owner: str, folded: str) -> int:
     if HAN.search(owner):
         return folded.rfind(owner)
     at = folded.rfind(owner)
-    while at >= 0 and (folded[at - 1 : at].isalnum() or folded[at + len(owner) : at + len(owner) + 1].isalnum()):
+    while at >= 0 and (_latin(folded[at - 1 : at]) or _latin(folded[at + len(owner) : at + len(owner) + 1])):
         at = folded.rfind(owner, 0, at + len(owner) - 1)
     return at
+
+
+def _latin(sign: str) -> bool:
+    return sign.isascii() and sign.isalnum()
 
 
 def related(row: int, rows: Iterable[int], evidence: Evidence) -> bool:
