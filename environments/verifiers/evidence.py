@@ -94,7 +94,8 @@ class Evidence:
     def add_policy(self, policy: str) -> None:
         """Take in the document that says what is allowed."""
         for claim in shared(policy):
-            self._add_claim(claim, ("",), "policy", 0, policy[claim.start : claim.end])
+            said = f"{policy[claim.start : claim.end]} {claim.note}".strip()
+            self._add_claim(claim, ("",), "policy", 0, said)
         if policy:
             self.texts.append(policy)
 

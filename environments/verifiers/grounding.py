@@ -153,9 +153,15 @@ def _rivals(claim: Claim, said: Measure, ground: Ground) -> list[Known]:
     evidence = ground.evidence
     if said.dimension:
         return evidence.of(said.dimension) + [k for k in ground.stated if comparable(k.dimension, said.dimension)]
-    if claim.unit == "count" or (claim.note and not claim.note.endswith("kwh")):
-        return evidence.of("")
+    if claim.unit == "count" or claim.note:
+        known = evidence.of("")
+        return [k for k in known if _counts_same(claim.note, k.shown)] or known
     return evidence.everything() + ground.stated
+
+
+def _counts_same(noun: str, shown: str) -> bool:
+    """Whether what stands there counts what is counted: bags, and the field `total_baggages`."""
+    return len(noun) > 3 and noun[:3] in shown.partition(" (")[0].lower()
 
 
 def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:

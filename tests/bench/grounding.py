@@ -119,9 +119,8 @@ def _show(found: list[tuple[Dialogue, Said, Finding]], cases: int) -> None:
         if len(seen) < cases and (d.number, f.span) not in seen:
             seen.add((d.number, f.span))
             around = said.text[max(0, f.start - 120) : f.end + 60].replace("\n", " ")
-            print(
-                f"{len(seen)}. episode {d.number}, {f.type} [{f.span}], nearest: {f.nearest or '-'}\n   ... {around} ..."
-            )
+            print(f"{len(seen)}. episode {d.number}, {f.type} [{f.span}], nearest: {f.nearest or '-'}")
+            print(f"   ... {around} ...")
 
 
 def changed_rows(episodes: list[Dialogue], seed: int = 5, each: int = 3) -> list[Row]:

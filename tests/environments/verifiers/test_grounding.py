@@ -93,8 +93,8 @@ def test_a_day_that_does_not_exist_is_no_date() -> None:
     ("said", "value", "unit"),
     [
         ("$1,234.56", "1234.56", "dollars"), ("1.234,56 €", "1234.56", "euros"), ("152,50 euros", "152.50", "euros"),
-        ("3千元", "3000", "yuan"), ("一百二十元", "120", "yuan"), ("两百块", "200", "yuan"), ("1.2万元", "12000", "yuan"),
-        ("三块五", "3.5", "yuan"),
+        ("3千元", "3000", "yuan"), ("一百二十元", "120", "yuan"), ("两百块", "200", "yuan"),
+        ("1.2万元", "12000", "yuan"), ("三块五", "3.5", "yuan"),
         ("1.3k euros", "1300", "euros"), ("50 cents", "50", "cents"),
         ("an hour and a half", "1.5", "hours"), ("1 h 30 min", "90", "minutes"), ("half an hour", "0.5", "hours"),
         ("两个半小时", "150", "minutes"), ("1小时42分", "102", "minutes"), ("一刻钟", "15", "minutes"),
