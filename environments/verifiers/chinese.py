@@ -103,6 +103,10 @@ def _counted(match: re.Match[str]) -> Sequence[Claim] | None:
     return [Claim("number", plain(han_value(said)), None if said[0].isdigit() else "count", *match.span("said"), noun)]
 
 
+def _bare(match: re.Match[str]) -> Sequence[Claim]:
+    return [Claim("number", plain(han_value(match[0])), None, *match.span())]
+
+
 def _ordinal(match: re.Match[str]) -> Sequence[Claim]:
     return [Claim("ordinal", plain(han_value(match["number"])), None, *match.span())]
 
@@ -130,13 +134,15 @@ RULES: tuple[Rule, ...] = (
     (re.compile(rf"(?P<sign>[¥¥$€£])\s?(?P<number>{HAN_NUMBER})(?![A-Za-z])"), _sign),
     (
         re.compile(
-            rf"(?P<below>零下|-|负)?(?P<number>{_NUM}){_HEDGE_BEHIND}\s?(?P<unit>{_UNIT})(?P<half>半)?(?P<tail>(?<=块)[\d一二三四五六七八九]{{1,2}}(?![\d.个元]))?"
+            rf"(?P<below>零下|-|负)?(?P<number>{_NUM}){_HEDGE_BEHIND}\s?(?P<unit>{_UNIT})(?P<half>半)?(?P<tail>(?<=块)[\d一二三四五六七八九]{{1,2}}(?![\d.个元晚天张位人间份]))?"
         ),
         _quantity,
     ),
 )
+_SIGNS = "零一二两三四五六七八九十百千万"
 NUMBERS: tuple[Rule, ...] = (
     (re.compile(rf"第(?P<number>{HAN_NUMBER})"), _ordinal),
+    (re.compile(rf"(?<![百千万])[一二两三四五六七八九][十百千万][{_SIGNS}]*(?![{_MEASURES}])"), _bare),
     (re.compile(rf"(?P<said>(?P<number>{_NUM}){_HEDGE_BEHIND}\s?(?P<noun>[{_MEASURES}]))"), _counted),
 )
 

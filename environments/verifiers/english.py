@@ -207,7 +207,8 @@ NUMBERS: tuple[Rule, ...] = (
     (
         re.compile(
             rf"{_MINUS}(?<![A-Za-z0-9_.])(?P<number>{NUMBER})(?![A-Za-z0-9_])"
-            rf"(?:[\s-]+(?:[a-z]+[ -]){{0,2}}?(?P<noun>[a-z]+s"
+            rf"(?:[\s-]+(?:[a-z]+[ -]){{0,2}}?"
+            rf"(?P<noun>(?!(?:plus|makes|is|was|has|gives|equals|minus|less|leaves)\b)[a-z]+s"
         rf"|people|children|person|passenger|seat|night|room|bag)\b)?",
             re.A,
         ),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from environments.verifiers.claim import HAN, Claim
 from environments.verifiers.claims import claims
@@ -61,14 +62,20 @@ def named_in(sentence: str, evidence: Evidence) -> set[int]:
 
 
 def _mentions(folded: str, evidence: Evidence) -> Iterator[tuple[int, set[int]]]:
-    """Where texts of rows are mentioned last, each with its rows; a name may be cut down to its first word."""
+    """Where texts of rows are mentioned last, each with its rows; a name may be cut down."""
     for owner, rows in evidence.owners.items():
-        at = _last(owner, folded)
-        if at < 0 and " " in owner:
-            first = owner.partition(" ")[0]
-            at = _last(first, folded) if len(first) >= 5 else -1
+        at = max(_last(name, folded) for name in _names_of(owner))
         if at >= 0:
             yield at, rows
+
+
+@cache
+def _names_of(owner: str) -> tuple[str, ...]:
+    """A name as a whole, without what stands in brackets, and by its first or last word where that is long enough."""
+    bare = re.split(r"\s*[((]", owner)[0]
+    parts = bare.split(" ")
+    short = [part for part in (parts[0], parts[-1]) if len(parts) > 1 and len(part) >= 5]
+    return tuple(dict.fromkeys([owner, *([bare] if len(bare) > 1 else []), *short]))
 
 
 def _last(owner: str, folded: str) -> int:

@@ -169,7 +169,10 @@ def counts_named(sentence: str) -> list[int]:
         value = int(said) if said.isdigit() else value_in_words(said) if match["number"] else int(han_value(said))
         if 1 < value <= 20 and not _UNIT_BEHIND.match(sentence[match.end("number") :] if match["number"] else ""):
             found.append(value)
-    return found
+    return found + [value_in_words(m[1] or m[2]) for m in _FOR.finditer(sentence)]
 
 
+_FOR = re.compile(
+    r"(?i)\bfor (two|three|four|five|six|seven|eight|nine)\b(?! [a-z])|\bfor (two|three|four|five|six)(?=[.,;]|$)"
+)
 _UNIT_BEHIND = re.compile(rf"(?i)\s+(?:{UNIT_WORDS})\b")
