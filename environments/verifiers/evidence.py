@@ -38,6 +38,8 @@ class Known:
     """Which entry of a list it belongs to, 0 for none."""
     exact: bool = False
     """Whether it is a whole number, which nothing rounds to."""
+    raw: float | None = None
+    """The number as it stands there, in its own unit."""
 
 
 @dataclass
@@ -216,7 +218,7 @@ class Evidence:
             unit = "any"
         found = measured(float(claim.value), unit)
         exact = float(claim.value).is_integer()
-        known = Known(found.dimension, found.value, _shown(path, text, source), row, exact)
+        known = Known(found.dimension, found.value, _shown(path, text, source), row, exact, float(claim.value))
         self.numbers.setdefault(found.dimension, []).append(known)
 
 

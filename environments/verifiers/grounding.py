@@ -166,7 +166,8 @@ def _counts_same(noun: str, shown: str) -> bool:
 
 def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:
     """Whether `known` may be said as `said`: equal, rounded at the precision said, or about that much."""
-    value = abs(known.value) if hedge.back and is_money(known.dimension) else known.value
+    value = known.raw if not said.dimension and known.raw is not None else known.value
+    value = abs(value) if hedge.back and is_money(known.dimension) else value
     gap = abs(said.value - value)
     if gap < 1e-6 * max(1.0, abs(known.value)):
         return True

@@ -12,7 +12,7 @@ from environments.task import Call
 from environments.verifiers.veto import Finding, Said, Setting, findings
 
 FOLDER = Path(__file__).parent / "grounding"
-PARTS = ("tuned", "held_back")
+PARTS = ("tuned", "held_back", "last")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from environments.verifiers.claim import BLANK, Claim
 from environments.verifiers.claims import _LATIN, _TERSE, _read, _rules, claims, shared
 from environments.verifiers.veto import Said, Setting, findings, today_of, turns_of
 from tests.environments.builders import call, task_of
-from tests.environments.verifiers.labelled import PARTS, labelled, rates
+from tests.environments.verifiers.labelled import labelled, rates
 
 SHOP = Setting({"price": "euros"}, "Today is 2026-06-10. Returns are free within 30 days of delivery.", "2026-06-10")
 ROWS = [{"item": "Oak Desk", "price": 180.5}, {"item": "Pine Shelf", "price": 64}, {"item": "Ash Stool", "price": 39}]
@@ -28,7 +28,7 @@ def spans(
     return [f.span for _, f in findings(turns, steps, setting)]
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", FLOOR)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_labelled_claims_are_told_apart(part: str, language: str) -> None:
     cases = [c for c in labelled(part) if c.language == language]
@@ -154,6 +154,13 @@ def test_terse_answers_are_read_alike_by_the_few_rules_and_by_all(answer: str) -
 def test_no_text_breaks_the_check(said: str, heard: str) -> None:
     found = findings([Said(said + " " + heard, 1, (heard,))], [Step(call("find_items"), [{"note": said}])], SHOP)
     assert all(0 <= f.start <= f.end for _, f in found)
+
+
+def test_a_bare_number_is_compared_with_the_number_shown_whatever_its_unit() -> None:
+    way = [Step(call("map_compute_routes"), [{"mode": "driving", "km": 524, "minutes": 358}])]
+    setting = Setting({"km": "km", "minutes": "minutes"})
+    assert spans("524", "358", steps=way, setting=setting) == []
+    assert spans("525", "524000", steps=way, setting=setting) == ["525", "524000"]
 
 
 def test_a_setting_without_a_policy_or_units_is_enough() -> None:
