@@ -231,7 +231,8 @@ def spans_between(text: str, sentence: str, evidence: Evidence, today: str) -> l
         found += [
             Known("time", b.value - a.value, f"{a.shown} to {b.shown}") for a, b in itertools.combinations(both, 2)
         ]
-    whole = [d for d in evidence.dates if len(d) == 10][:FEW]
+    asked = [d for d in sorted(_in_texts(evidence.asked, today)) if len(d) == 10]
+    whole = list(dict.fromkeys([d for d in evidence.dates if len(d) == 10][:FEW] + asked[:3]))
     pairs = itertools.combinations([*whole, *([today] if today else [])], 2)
     for first, last in pairs:
         if _AGO.search(sentence) and last != today:

@@ -47,7 +47,8 @@ def worked_out(said: Measure, hedge: Hedge, text: str, at: int, ground: Ground) 
 
 def _counts_for(sentence: str, ground: Ground) -> tuple[list[int], bool]:
     """What a price may be multiplied with: the counts that the sentence names, else those that evidence has."""
-    named = counts_named(sentence)
+    lasting = [c for c in claims(sentence) if c.kind == "number" and c.unit == "days" and c.value.isdigit()]
+    named = counts_named(sentence) + [int(c.value) for c in lasting if 1 < int(c.value) <= 20]
     periods = [
         n
         for pattern, n in ((r"(?i)\byear|annual|一年|全年", 12), (r"(?i)\bweek\b|一周", 7))

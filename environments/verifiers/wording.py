@@ -17,7 +17,8 @@ _OVER = re.compile(r"(?i)(?:\b(?:over|more than|just over|upwards of)|超过|不
 _UNDER = re.compile(r"(?i)(?:\b(?:nearly|almost|just under|not quite)|近|将近|不到|不足)\s*[€$£¥]?\s*$")
 _BEHIND = re.compile(r"\s*(?:元|块|公里|分钟|小时|度|米|人)?\s*(?:左右|上下|出头|多(?!少)|or so\b)")
 _QUOTE_BEFORE = re.compile(
-    r"(?i)(?:\byour\s+(?:(?:budget|limit|max\w*|cap|own|stated|requested|preferred)\s*(?:price"
+    r"(?i)(?:\byou(?:'re| are)\s+(?=$)"
+    r"|\byour\s+(?:(?:budget|limit|max\w*|cap|own|stated|requested|preferred)\s*(?:price"
     r"|amount)?\s*(?:of|is|was|:)?\s*)?"
     r"|\byou(?:'ve| have| had)?\s+(?:also\s+|just\s+)?(?:say|said|says|mention\w*|ask\w*"
     r"|quot\w*|told|remember\w*|thought|believ\w*|heard|expect\w*|want\w*|need\w*|gave"

@@ -40,7 +40,7 @@ FIRST = {
     "held back, en": (108, 0.912, 0.929), "held back, zh": (102, 0.925, 0.961), "last, en": (22, 0.786, 1.0),
     "last, zh": (20, 1.0, 1.0),
 }  # fmt: skip
-"""Claims, precision and recall of a part when it was scored for the first time; what it showed was mended afterwards."""
+"""Claims, precision and recall of a part when first scored; what it showed was mended afterwards."""
 UNITS = {"price": "dollars", "prices": "dollars", "amount": "dollars"}
 
 
