@@ -37,6 +37,8 @@ class Scored:
     """`ok`, or the first thing that failed."""
     evidence: str = ""
     """The span, row or call that `cause` refers to."""
+    nearest: str = ""
+    """Of a veto: what kind of claim it was about, and the evidence that comes closest."""
     rubric: float = 1.0
     """Score of the rubric; 1 where none was asked."""
     dimensions: tuple[Dimension, ...] = ()
