@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 import dagster as dg
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -23,6 +24,7 @@ from sqlalchemy import make_url
 
 from assets import config, keys
 from resources.endpoints import ServedModel
+from resources.sandboxes import SandboxSettings
 
 PROFILES: Final = Path(__file__).parent / "profiles"
 DEFAULT: Final = "nano"
@@ -77,6 +79,14 @@ class NightSettings(_Section):
     """Seconds after which a tick counts as missed; a missed night is skipped, not made up for."""
 
 
+def _of_sandboxes(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Check settings of the sandboxes while the profile is read, not when the first of them is opened."""
+    if unknown := sorted(set(settings) - set(SandboxSettings.model_fields)):
+        raise ValueError(f"unknown {', '.join(unknown)}; allowed: {', '.join(sorted(SandboxSettings.model_fields))}")
+    SandboxSettings(**settings).sandboxes()
+    return settings
+
+
 class Profile(_Section):
     """Which resources, which sizes."""
 
@@ -90,8 +100,12 @@ class Profile(_Section):
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
     worlds: WorldSettings = WorldSettings()
     """Where the data of worlds lie."""
+    judge: EndpointSettings = EndpointSettings()
+    """The language model that grades by rubrics, and is graded itself, where one is named."""
     nightly: NightSettings = NightSettings()
     """When the frontier is probed again."""
+    sandboxes: Annotated[Mapping[str, Any], AfterValidator(_of_sandboxes)] = {}
+    """Where coding tasks run, as the resource `sandboxes` takes it; the rest keeps its defaults."""
     apply_tree_changes: bool = False
     """Whether a changed tree is carried out without being asked, once its plan was shown."""
     stages: Mapping[str, Mapping[str, Any]] = {}

@@ -12,11 +12,12 @@ from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, 
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import FaultyWorld, faults_version, with_faults
 from environments.policy import Action, Answer, Malformed, Policy
+from environments.sealed import sealed
 from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, judged_by
 from environments.verifiers.state import state_failure
 from environments.world import World, WorldFailure, WorldPool
 
@@ -45,6 +46,7 @@ def rollout(
     """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
     lent = [pool.lend() for _ in attempts]
     worlds = [_begun(attempt, world) for attempt, world in zip(attempts, lent, strict=True)]
+    policy = sealed(policy)
     policy.begin(attempts)
     running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:
@@ -91,6 +93,7 @@ def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User =
         world=f"{version}+{faults_version()}",
         tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
         verifier=verifier.version,
+        **judged_by(verifier),
         user=user.version,
         sampler=policy.sampler,
         template=policy.template,

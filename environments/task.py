@@ -6,13 +6,16 @@ that admission can prove the task solvable, and only scripted policies may look 
 
 import hashlib
 import json
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from environments.fault import Fault
 
-Split = Literal["train", "dev", "hidden"]
+Split = Literal["train", "dev", "hidden", "honeypot"]
+"""`honeypot`: exploitable on purpose, for promotion only, never sampled for training."""
 FactKind = Literal["number", "code", "name", "word"]
 Persona = Literal["plain", "impatient", "forgetful"]
 
@@ -75,6 +78,26 @@ class Order(BaseModel):
     """Both entries of the ledger must carry this key, where it is given."""
 
 
+class Case(BaseModel):
+    """One hidden test of what the agent left: something is done with its files, and this must come of it.
+
+    Only what is done goes to where the files are; what must come of it stays with the verifier.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    target: str
+    """`module:function` is called, `program.py` is run, `file:path` is read."""
+    arguments: tuple[Any, ...] = ()
+    """Of the function."""
+    stdin: str = ""
+    """Of the program."""
+    expected: Any = None
+    """What the function returns or the file holds, as JSON; what the program prints."""
+    raises: str | None = None
+    """The exception that the call must end with instead."""
+
+
 class Goal(BaseModel):
     """What must hold at the end of an episode."""
 
@@ -99,9 +122,11 @@ class Goal(BaseModel):
     """The error code that the agent must have met before it may refuse (the investigation that justifies it)."""
     evidence_about: str | None = None
     """A value that the error must carry: whom or what it was met about."""
+    cases: tuple[Case, ...] = ()
+    """Hidden tests, for worlds whose state is files; all of them must pass."""
 
 
-_LATER_IN_GOAL = {"changes", "evidence_about", "may_change", "order"}
+_LATER_IN_GOAL = {"cases", "changes", "evidence_about", "may_change", "order"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 
@@ -175,7 +200,13 @@ class Task(BaseModel):
     rubric: str | None = None
     """Name of the rubric that grades what no state shows; None where nothing is left to grade."""
 
-    @property
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, which has an id of its own."""
+        made = super().model_copy(update=update, deep=deep)
+        made.__dict__.pop("task_id", None)
+        return made
+
+    @cached_property
     def task_id(self) -> str:
         """Content hash: same instruction, tools, goal, budget, start, faults and user give the same id."""
         goal = self.goal.model_dump(mode="json", exclude=_LATER_IN_GOAL)

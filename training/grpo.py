@@ -31,7 +31,7 @@ from environments.episode import Episode, Scored, Tokens
 from environments.rollout import attempts_at, result_key, rollout
 from environments.seeds import stable_hash
 from environments.task import Task
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from training.checkpoint import (
@@ -79,7 +79,8 @@ class FrontierRollouts:
     def __init__(self, run: GrpoRun, policy: TokenPolicy, tasks: list[Task], weights: list[float]) -> None:
         self.run, self.policy, self.tasks, self.weights = run, policy, tasks, weights
         self.start = policy.version
-        self.pool, self.verifier = WorldPool(world_maker(run.world, folder=run.world_folder)), OutcomeVerifier()
+        self.pool = WorldPool(world_maker(run.world, folder=run.world_folder))
+        self.verifier = verifier_for(tasks)
         self.tally = {"episodes": 0, "groups": 0, "dead": 0}
         """What was played so far, sealed with every state."""
         self.last_rows: list[str] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from training.generation import load_policy
@@ -34,7 +34,7 @@ def play(run: RolloutRun, report: Reporter, share: Share = WHOLE) -> int:
         tasks,
         policy,
         WorldPool(maker),
-        OutcomeVerifier(),
+        verifier_for(tasks),
         run.output / EPISODES,
         k=run.k,
         seed=run.seed,

@@ -8,6 +8,7 @@ Source: pipeline stage 6; tau2-bench's own issues on tasks that inaction solves.
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -16,8 +17,10 @@ from environments.episode import Scored
 from environments.formats.tau2 import Raw, actions_of, calls_of, communicated, read_domain, tau2_id
 from environments.formats.tau2_import import Imported
 from environments.formats.tau2_score import Tau2Score, changes_of, free_text_arguments, tau2_score
+from environments.gate.run import Setting, Thoroughness
 from environments.policies.looking import LooksThenRefuses
-from environments.policies.scripted import AlwaysRefuse, NoOp, Scripted
+from environments.policies.script import Scripted
+from environments.policies.scripted import AlwaysRefuse, NoOp
 from environments.rollout import rollouts
 from environments.task import Task
 from environments.tool import Effect
@@ -90,13 +93,18 @@ class Tau2Gate(NamedTuple):
         return Counter(finding.outcome for finding in self.findings)
 
 
-def gate_tau2(folder: Path, name: str, verifier: Verifier, *, workers: int = 1) -> Tau2Gate:
+PLAIN = Thoroughness(sample=0)
+"""Every check but the search for exploits and the metamorphic ones."""
+
+
+def gate_tau2(folder: Path, name: str, verifier: Verifier, *, how: Thoroughness = PLAIN, workers: int = 1) -> Tau2Gate:
     """Run the gate over the tasks of a tau2 domain, each told in one piece.
 
     Args:
         folder: a tau2 folder.
         name: `retail` or `airline`.
         verifier: grades the tasks once they are ours.
+        how: which of them are examined deeply.
         workers: processes side by side.
 
     Raises:
@@ -110,7 +118,7 @@ def gate_tau2(folder: Path, name: str, verifier: Verifier, *, workers: int = 1) 
     assert isinstance(world, DocumentWorld)
     raws = {str(raw["id"]): raw for raw in read_domain(folder, name).tasks}
     taken = DOMAINS[name](folder, conversation=False)
-    examined = _examined(taken.tasks, make_world, verifier, workers)
+    examined = _examined(taken.tasks, folder, verifier, how, workers)
     return Tau2Gate(
         before=as_tau2_scores(raws, world),
         actions=sum(len(actions_of(raw)) for raw in raws.values()),
@@ -122,9 +130,10 @@ def gate_tau2(folder: Path, name: str, verifier: Verifier, *, workers: int = 1) 
     )
 
 
-def _examined(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Verifier, workers: int) -> Examined:
-    found = admit(tasks, make_world, verifier, workers=workers)
-    return Examined(found.admitted, found.rejected, found.exploits, found.trials, found.exploit_bound)
+def _examined(tasks: Sequence[Task], folder: Path, verifier: Verifier, how: Thoroughness, workers: int) -> Examined:
+    found = admit(tasks, Setting(verifier, make_world=partial(world_maker, folder=folder)), how, workers=workers)
+    paid = found.exploits
+    return Examined(found.admitted, found.rejected, paid.times, paid.trials, paid.upper)
 
 
 def as_tau2_scores(raws: Mapping[str, Raw], world: DocumentWorld) -> AsScored:

@@ -2,7 +2,21 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, pool, profile, serve, taxonomy, taxonomy_growth, ui
+from dagster_project.commands import (
+    demo,
+    dropped,
+    export,
+    gate,
+    materialize,
+    pool,
+    profile,
+    rescore,
+    serve,
+    take_over,
+    taxonomy,
+    taxonomy_growth,
+    ui,
+)
 
 app = typer.Typer(
     name="loopwright",
@@ -13,10 +27,14 @@ app = typer.Typer(
 )
 app.add_typer(profile.app, name="profile")
 app.add_typer(pool.app, name="pool")
+app.add_typer(export.app, name="export")
+app.add_typer(take_over.app, name="import")
 taxonomy_growth.add_to(taxonomy.app)
 app.add_typer(taxonomy.app, name="taxonomy")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)
 app.command("serve")(serve.serve)
+app.command("rescore")(rescore.rescore)
+app.command("gate")(gate.gate)
 app.command("ui")(ui.ui)

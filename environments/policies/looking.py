@@ -7,7 +7,7 @@ nothing.
 from collections.abc import Container
 
 from environments.episode import Attempt
-from environments.policies.scripted import Scripted
+from environments.policies.script import Scripted
 from environments.policy import Action, Answer
 from environments.verifiers.outcome import REFUSALS
 

@@ -9,26 +9,29 @@ Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
 """
 
 import hashlib
-import inspect
 import json
 import re
-import sys
 from dataclasses import replace
 from functools import cached_property
+from importlib.resources import files
 
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Goal
-from environments.verifiers import claims as claims_module
-from environments.verifiers import reasons as reasons_module
-from environments.verifiers import state as state_module
-from environments.verifiers import veto as veto_module
+from environments.verifier import VerifierError
 from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, same_value, states
 from environments.verifiers.reasons import coded, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
-from environments.verifiers.veto import quoted, unsupported
+from environments.verifiers.veto import Finding, unsupported
+from environments.verifiers.wording import quoted
 from environments.world import World
 
+_MODULES = (
+    "calendar chinese claim claims conditions counts dates derivation english evidence ground grounding lookup names "
+    "operands outcome quantities reasons rows state veto wording"
+)
+_PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
+"""What decides a verdict."""
 REFUSALS = {
     "no_tool": "I cannot do that with these tools.",
     "missing_origin": "From which city?",
@@ -58,28 +61,43 @@ def shown(observation: object) -> list[str]:
 class OutcomeVerifier:
     """Grades answers, end state and refusals; an `environments.verifier.Verifier`."""
 
+    def __init__(self, *, beside_rubric: bool = False) -> None:
+        """Make it; `beside_rubric`: somebody else grades the rubrics that tasks name."""
+        self.beside_rubric = beside_rubric
+
     @cached_property
     def version(self) -> str:
-        """Hash of the verifier's own code."""
-        modules = (claims_module, reasons_module, state_module, veto_module, sys.modules[__name__])
-        source = "".join(inspect.getsource(m) for m in modules)
+        """Hash of the verifier's own code and word list."""
+        source = "".join(files(__package__).joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
         return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
     def grade(self, attempt: Attempt, world: World) -> Scored:
-        """Grade one finished attempt; the agent's own exhausted budget is a scored zero."""
+        """Grade one finished attempt; the agent's own exhausted budget is a scored zero.
+
+        Raises:
+            VerifierError: the goal has hidden tests, which only `environments.verifiers.hidden_cases` runs, or the task
+                names a rubric, and nobody grades it.
+        """
+        if attempt.task.goal.cases:
+            raise VerifierError("the goal has hidden tests: grade it with environments.verifiers.hidden_cases")
+        if attempt.task.rubric is not None and not self.beside_rubric:
+            raise VerifierError(
+                f"task {attempt.task.task_id} names the rubric {attempt.task.rubric!r}: use verifier_for"
+            )
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
         failed = failed or state_failure(goal, world)
-        if span := _ungrounded(attempt, world, refused=bool(goal.reason) and not failed):
-            return Scored(0.0, outcome=0.0 if failed else 1.0, vetoed=True, cause="hallucination", evidence=span)
+        vetoed = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
+        if vetoed is not None and not (failed and vetoed.misplaced):  # in the wrong place: a wrong answer first
+            return _vetoed(vetoed, outcome=0.0 if failed else 1.0)
         if failed := failed or _unseen(attempt):
             return _zero(*failed)
         return Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
 
 
-def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> str | None:
+def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> Finding | None:
     """What the answer, or a text that was written, claims without evidence; a refusal in words was looked at before.
 
     What a tool shows after a text was written to it is no evidence for the text.
@@ -90,8 +108,10 @@ def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> str | None:
         plain = without_reason(text) if coded(attempt.task.world) else text
         for fact in attempt.task.goal.required if refused else ():  # what was not found: the error that says so was met
             plain = plain.replace(fact.value, " " * len(fact.value))
-        if claim := unsupported(replace(attempt, answer=plain, steps=attempt.steps[:before])):
-            return plain[claim.start : claim.end]
+        said = attempt.exchanges if text == attempt.answer else []
+        judged = replace(attempt, answer=plain, steps=attempt.steps[:before], exchanges=said)
+        if found := unsupported(judged, world):
+            return found
     return None
 
 
@@ -100,6 +120,11 @@ def _written(goal: Goal, world: World) -> list[str]:
     columns = {(change.table, column) for change in goal.changes or () for column in change.states}
     rows = world.changes() if columns else ()
     return [str(r.after[column]) for r in rows for table, column in sorted(columns) if r.table == table and r.after]
+
+
+def _vetoed(found: Finding, outcome: float) -> Scored:
+    near = f"{found.type}; nearest: {found.nearest or 'nothing of its kind was shown'}"
+    return Scored(0.0, outcome, vetoed=True, cause="hallucination", evidence=found.span, nearest=near)
 
 
 def _zero(cause: str, evidence: str) -> Scored:
@@ -149,7 +174,7 @@ def _second_number(answer: str, goal: Goal, said: str) -> str | None:
     units = {None, *(f.unit for f in asked)}
     for claim in claims(answer) if asked else ():
         rival = claim.kind == "number" and claim.unit in units and not any(same_value(claim, f) for f in asked)
-        if rival and not quoted(claim, answer, said):
+        if rival and not quoted(claim, answer, [said]):
             return claim.value
     return None
 

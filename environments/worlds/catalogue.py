@@ -5,20 +5,26 @@ from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from environments.honeypots.world import HoneypotWorld
 from environments.world import World
 from environments.worlds.airline.world import AirlineWorld
 from environments.worlds.atlas.world import AtlasWorld
 from environments.worlds.desk.world import DeskWorld
 from environments.worlds.retail.world import RetailWorld
 from environments.worlds.tau2_folder import HOW, domain_folder
+from environments.worlds.workspace.world import WorkspaceWorld
 
 ENTRY_POINTS = "loopwright.worlds"
 _SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "desk": DeskWorld}
+_OF_AN_ENGINE: dict[str, Callable[[], World]] = {"workspace": WorkspaceWorld}
+_WITHOUT_A_FOLDER = {**_SHIPPED, **_OF_AN_ENGINE}
 _OF_A_TAU2_FOLDER: dict[str, Callable[[Path], World]] = {"airline": AirlineWorld, "retail": RetailWorld}
+_FOR_PROMOTION: dict[str, Callable[[], World]] = {"honeypot": HoneypotWorld}
+"""Named in no list: nothing is made or trained in them."""
 
 
 def shipped_worlds() -> tuple[str, ...]:
-    """Names of the worlds that ship with Loopwright and need no folder."""
+    """Names of the worlds that ship with Loopwright and need neither a folder nor a container engine."""
     return tuple(_SHIPPED)
 
 
@@ -33,13 +39,15 @@ def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]
         ValueError: no such world, and the message lists those there are; or it needs a folder and got none.
         FileNotFoundError: the folder does not hold that world.
     """
-    if name in _SHIPPED:
-        return _SHIPPED[name]
+    if name in _WITHOUT_A_FOLDER:
+        return _WITHOUT_A_FOLDER[name]
+    if name in _FOR_PROMOTION:
+        return _FOR_PROMOTION[name]
     if name in _OF_A_TAU2_FOLDER:
         return _of_a_folder(name, folder)
     offered = {e.name: e for e in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
-        known = ", ".join(sorted({*_SHIPPED, *_OF_A_TAU2_FOLDER, *offered}))
+        known = ", ".join(sorted({*_WITHOUT_A_FOLDER, *_OF_A_TAU2_FOLDER, *offered}))
         raise ValueError(f"no world named {name!r}; there are: {known}. Others enter as entry points {ENTRY_POINTS!r}")
     maker: Callable[[], World] = offered[name].load()
     return maker

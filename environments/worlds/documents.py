@@ -185,3 +185,15 @@ def pairs(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
     if len(first) != len(second):
         raise ToolRefusal("unequal_lists", lengths=f"{len(first)} and {len(second)}")
     return list(zip(first, second, strict=True))
+
+
+def hand_over(state: DocumentState, tool: str, summary: str) -> dict[str, str]:
+    """Give the conversation to a human, once: whoever has it already is not called a second time.
+
+    Raises:
+        ToolRefusal: it was handed over before.
+    """
+    if any(effect.tool == tool for effect in state.ledger()):
+        raise ToolRefusal("already_transferred")
+    state.record(tool, "conversation", None, summary)
+    return {"status": "transferred"}

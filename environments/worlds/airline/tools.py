@@ -13,7 +13,7 @@ from environments.tool import Effect, ToolRefusal, tool
 from environments.worlds.airline import data_model as line
 from environments.worlds.airline.data_model import Cabin, Passenger, Payment, Segment
 from environments.worlds.arithmetic import calculated
-from environments.worlds.documents import Document, DocumentState
+from environments.worlds.documents import Document, DocumentState, hand_over
 
 
 class AirlineTools:
@@ -181,8 +181,7 @@ class AirlineTools:
     @tool(Effect.WRITE)
     def transfer_to_human_agents(self, summary: str) -> dict[str, str]:
         """Hand the user over to a human; only where no tool can do what is asked for."""
-        self._state.record("transfer_to_human_agents", "conversation", None, summary)
-        return {"status": "transferred"}
+        return hand_over(self._state, "transfer_to_human_agents", summary)
 
     def _offers(self, by: Any, value: Any, date: str) -> list[Document]:
         found = (line.offer(flight, date) for flight in self._state.find("flights", by, value))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from environments.tool import Effect, ToolRefusal, tool
 from environments.worlds.arithmetic import calculated
-from environments.worlds.documents import Document, DocumentState, pairs
+from environments.worlds.documents import Document, DocumentState, hand_over, pairs
 from environments.worlds.retail import data_model as shop
 
 
@@ -180,8 +180,7 @@ class RetailTools:
     @tool(Effect.WRITE)
     def transfer_to_human_agents(self, summary: str) -> dict[str, str]:
         """Hand the user over to a human; only where no tool can do what is asked for."""
-        self._state.record("transfer_to_human_agents", "conversation", None, summary)
-        return {"status": "transferred"}
+        return hand_over(self._state, "transfer_to_human_agents", summary)
 
     def _one_user(self, by: Any, value: Any) -> dict[str, str]:
         found = [user["user_id"] for user in self._state.find("users", by, value)]

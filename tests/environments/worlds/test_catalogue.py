@@ -25,7 +25,7 @@ def test_other_packages_offer_worlds_as_entry_points(tmp_path: Path, monkeypatch
     (tmp_path / "toy_mars.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     assert world_maker("mars")().name == "mars"
-    with pytest.raises(ValueError, match=r"there are: .*atlas, .*desk, .*mars"):
+    with pytest.raises(ValueError, match=r"there are: .*atlas, .*desk, .*mars, .*workspace"):
         world_maker("venus")
 
 
