@@ -15,9 +15,10 @@ import polars as pl
 
 from environments.episode import Episode
 from environments.policy import Policy
-from environments.rollout import attempts_at, result_key, rollout
+from environments.rollout import SCRIPTED_USER, attempts_at, result_key, rollout
 from environments.seeds import stable_hash
 from environments.task import Task
+from environments.user import User
 from environments.verifier import Verifier
 from environments.world import WorldPool
 from training.durable import replace_durably
@@ -95,6 +96,7 @@ def run_journalled(
     batch: int,
     progress: Progress,
     share: Share = WHOLE,
+    user: User = SCRIPTED_USER,
 ) -> pl.DataFrame:
     """`k` attempts at each task, journalled in `folder`; finished batches are read back instead of repeated.
 
@@ -104,14 +106,15 @@ def run_journalled(
     Raises:
         ValueError: the folder holds episodes of another policy, task list or setting.
     """
-    key = result_key(policy, pool, verifier)
+    key = result_key(policy, pool, verifier, user)
     listed = f"{stable_hash(*(t.task_id for t in tasks)):016x}"
     claim(folder, {"key": key.model_dump(), "tasks": listed, "k": k, "seed": seed, "batch": batch})
     per = max(1, batch // k)
     for number in filter(share.holds, range(segment_count(len(tasks), k, batch))):
         if not is_whole(folder / f"part-{number:05d}.parquet"):
             chosen = tasks[number * per : (number + 1) * per]
-            write_segment(folder, number, rollout(attempts_at(chosen, k, seed), policy, pool, verifier, key))
+            played = rollout(attempts_at(chosen, k, seed), policy, pool, verifier, key, user=user)
+            write_segment(folder, number, played)
         written = sum(1 for _ in folder.glob("part-*.parquet"))
         progress(k * min(written * per, len(tasks)), k * len(tasks))
     return read_segments(folder)

@@ -85,7 +85,8 @@ def apply(
         plan = planned(lake, "", after).plan
         leaves = leaves_of(plan, tree_named(lake, str(folder)))
         given = approve(lake, plan)
-        say(f"plan {given.plan} approved: {given.calls:,} calls, from tree {given.before} to {given.after}")
+        price = bill_of(len(plan.asked), plan.fresh, rates_in(lake).rates)
+        say(f"plan {given.plan} approved: {price}, from tree {given.before} to {given.after}")
         if approve_only and folder.resolve() != configured_folder().resolve():
             say(f"the profile names {configured_folder()}: until it names {folder}, the pages do not act on this")
     if not approve_only:

@@ -23,7 +23,8 @@ _ASKS = _either(
     r"\b(?:please|kindly) (?:\w+ ){0,2}(?:provide|tell|give|share|confirm|state|enter|specify|send|verify|supply)\b",
     r"\b(?:tell|give) (?:me|us)\b",
     r"\b(?:provide|specify|confirm|verify|share|state) (?:me |us )?(?:with )?(?:your|the|which|what|whether)\b",
-    r"\b(?:i|we)(?:'ll| will| would|'d)?(?: also| still| just| first)? (?:need|require)\b(?! to (?!know|have|verify))",
+    r"\b(?:i|we)(?:'ll| will| would|'d)?(?: also| still| just| first)? (?:need|require)\b"
+    r"(?! to (?!know|have|verify|gather|ask|collect|confirm))",
     r"\b(?:like|want) to know\b",
     r"\blet me know\b",
     r"\b(?:could|can|may|might|would|will) (?:you|i have|i get|i ask|we have)\b",
@@ -38,7 +39,8 @@ _ASKS_NOT = _either(
     r"不需要|不用|无需|无须|不必",
 )
 _GO_AHEAD = _either(
-    r"\b(?:shall|should|may|can) i (?!have|get|ask|know|see|take|help|assist)(?!.*\bor (?!not\b))",
+    r"(?<!how )(?<!what )(?<!where )(?<!when )\b(?:shall|should|may|can) i (?!have|get|ask|know|see|take|help|assist)"
+    r"(?!.*\bor (?!not\b))",
     r"\b(?:do|would) you (?:want|like) me to\b(?!.*\bor (?!not\b))",
     r"\bgo ahead\b|\bproceed\b|\bdo you (?:agree|approve|confirm)\b|\(yes/no\)",
     r"\bis (?:that|this|everything) (?:ok|okay|all right|alright|correct|right|fine)\b",
@@ -48,11 +50,12 @@ _GO_AHEAD = _either(
 )
 _ANYTHING_ELSE = _either(
     r"\b(?:anything|something|what|how) else\b|\b(?:any|other|more|further) (?:questions|help|assistance)\b",
-    r"\bmore i can (?:do|help)\b|\bif you need\b|\bif there is anything\b",
+    r"\bmore i can (?:do|help)\b|\bif you (?:need|change your mind)\b|\bif there is anything\b",
     r"还有(?:什么|其他|别的)|还需要(?:什么|其他|别的)|其他(?:需要|问题|可以帮)",
 )
 _MORE = _either(
-    r"\b(?:more|further|additional|your|some|the) (?:details|information)\b|\btell me more\b|\bmore about\b",
+    r"\b(?:more|further|additional|your|some|the|these|those|this|that) (?:details?|information)\b",
+    r"\btell me more\b|\bmore about\b",
     r"\bhow (?:can|may) i (?:help|assist)\b|\bwhat can i do for you\b|\bwhat do you need\b",
     r"(?:更多|详细|具体)(?:的)?(?:信息|情况|资料|要求|内容|说明)|有什么可以帮|请问您需要什么",
 )
@@ -98,7 +101,7 @@ def is_chinese(text: str) -> bool:
 def asked(said: str, goal: UserGoal) -> Asked:
     """What the agent's turn `said` asks of a user with `goal`."""
     asking = asking_sentences(said)
-    wanted = [s for s in asking if not _ANYTHING_ELSE.search(s) or _words_of(s, goal)]
+    wanted = [s for s in asking if not _is_courtesy(s) or _words_of(s, goal)]
     facts = {name for sentence in wanted for name in _words_of(sentence, goal)}
     go_ahead = any(_GO_AHEAD.search(s) for s in wanted)
     rest = [s for s in wanted if not _words_of(s, goal) and not _GO_AHEAD.search(s)]
@@ -107,6 +110,12 @@ def asked(said: str, goal: UserGoal) -> Asked:
     short = len(_WORD.findall(said)) <= _LATER_WORDS
     later = not asking and short and _LATER.search(_plain(said)) is not None
     return Asked(tuple(n for n in goal.facts if n in facts), go_ahead, other, more, later)
+
+
+def _is_courtesy(sentence: str) -> bool:
+    """Whether a sentence only asks if there is anything else; one that offers something is a question."""
+    offers = _GO_AHEAD.search(sentence) or "would you prefer" in sentence
+    return _ANYTHING_ELSE.search(sentence) is not None and not offers
 
 
 def asking_sentences(said: str) -> list[str]:

@@ -74,7 +74,7 @@ class ScriptedUser:
         if now.nothing:
             return Reply(phrases.closing if goal.closing == _OURS.closing else goal.closing, ended=True)
         before = [asked(exchange.said, goal) for exchange in attempt.exchanges]
-        if _has_enough(goal, now, before):
+        if has_enough(goal, now, before):
             return Reply(phrases.tired, ended=True)
         return Reply(_told(attempt.instruction, goal, now, before, phrases), ended=False)
 
@@ -85,8 +85,8 @@ def _known(goal: UserGoal, before: list[Asked]) -> set[str]:
     return {name for name in times if times.count(name) > (goal.persona == "forgetful")}
 
 
-def _has_enough(goal: UserGoal, now: Asked, before: list[Asked]) -> bool:
-    """Whether the user goes instead of answering."""
+def has_enough(goal: UserGoal, now: Asked, before: list[Asked]) -> bool:
+    """Whether a user with `goal` goes instead of answering a turn that asks `now`, after turns that asked `before`."""
     if goal.persona != "impatient":
         return len(before) >= goal.max_replies
     again = not now.go_ahead and bool(set(now.facts) & _known(goal, before))

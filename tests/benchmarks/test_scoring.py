@@ -112,7 +112,7 @@ def test_neither_refusing_everything_nor_refusing_nothing_earns_anything_at_refu
 
 def test_gold_scores_1_and_doing_nothing_or_refusing_scores_0() -> None:
     whole = {p.version: score(items_of(play(p), SUITE, 4)) for p in (Gold(), NoOp(), AlwaysRefuse())}
-    assert whole["gold-1"].pass_1 == whole["gold-1"].pass_hat_k == Interval(1.0, 1.0, 1.0)
+    assert whole[Gold.version].pass_1 == whole[Gold.version].pass_hat_k == Interval(1.0, 1.0, 1.0)
     for name in ("no-op-1", "always-refuse-1"):
         assert whole[name].pass_1 == whole[name].pass_hat_k == Interval(0.0, 0.0, 0.0)
 

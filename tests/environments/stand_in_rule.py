@@ -1,4 +1,4 @@
-"""What the stand-in server says: an echo, or a teacher that goes by the words that a request shares with an option."""
+"""What the stand-in server says: an echo, a user, or a teacher that goes by words shared with an option."""
 
 import json
 import re
@@ -15,9 +15,28 @@ def answer_to(rule: str, messages: Messages, *, broken: bool, wrong: bool) -> st
     """The text of the answer."""
     if rule == "echo":
         said = json.dumps({"echo": messages[-1]["content"]}, ensure_ascii=False)
+    elif rule.startswith("user"):
+        said = _played(messages[0]["content"], rule.partition(":")[2])
     else:
         said = _taught(messages, wrong=wrong)
     return said[: len(said) // 2] if broken else said
+
+
+def _played(prompt: str, misbehaves: str) -> str:
+    """A user: tells what is named in the agent's last turn, thanks and ends at the word "settled"; or misbehaves."""
+    facts = dict(re.findall(r'^- (\w[\w ]*): (".*")$', prompt, re.MULTILINE))
+    said = re.findall(r'^Agent: (".*")$', prompt, re.MULTILINE)[-1]
+    told = [json.loads(saying) for name, saying in facts.items() if name in said]
+    odd = {
+        "invents": "My order is Z-7731.", "blurts": " ".join(map(json.loads, facts.values())), "helps":
+        "How can I help you today?", "calls": '<tool_call>{"name": "refund", "arguments": {}}</tool_call>',
+        "silent": "", "endless": "and so on " * 400, "leaves": "Thank you, that is all.\n[END]",
+    }  # fmt: skip
+    if misbehaves == "learns":
+        misbehaves = "" if "was not sound" in prompt else "blurts"
+    if misbehaves:
+        return odd[misbehaves]
+    return "Thank you, that is all.\n[END]" if "settled" in said else " ".join(told) or "I do not know that."
 
 
 def request_in(messages: Messages) -> str:

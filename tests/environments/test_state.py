@@ -62,6 +62,30 @@ def test_a_reset_brings_back_rows_ledger_and_hash(writes: list[str]) -> None:
     assert snapshot(state) == snapshot(SqliteState(IMAGE))
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(WRITES), max_size=6), st.lists(st.sampled_from(WRITES), max_size=6))
+def test_other_rows_for_a_while_are_seen_and_leave_nothing_behind(writes: list[str], later: list[str]) -> None:
+    state = SqliteState(IMAGE)
+    for write in writes:
+        state.connection.execute(write)
+    then = snapshot(state)
+    for write in later:
+        state.connection.execute(write)
+    now, before = snapshot(state), (state.hash(), state.changes())
+    with state.with_rows({at: then.get(at) for at in {*now, *then}}):
+        assert snapshot(state) == then
+        state.connection.execute(WRITES[0])
+    assert (snapshot(state), (state.hash(), state.changes())) == (now, before)
+
+
+def test_other_rows_go_even_when_what_was_done_with_them_failed() -> None:
+    state = SqliteState(IMAGE)
+    with pytest.raises(ZeroDivisionError), state.with_rows({("orders", "A"): None}):
+        assert state.row("orders", "A") is None
+        _ = 1 / 0
+    assert state.row("orders", "A") == ROWS["orders"][0]
+
+
 def test_sessions_of_one_image_do_not_share_rows() -> None:
     one, other = SqliteState(IMAGE), SqliteState(IMAGE)
     one.connection.execute(WRITES[0])

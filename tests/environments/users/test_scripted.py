@@ -129,6 +129,19 @@ def test_a_go_ahead_that_names_a_known_fact_is_given_and_one_that_names_an_untol
     assert third.text == "Yes, please go ahead."
 
 
+def test_details_asked_for_in_one_sentence_and_pointed_at_in_the_next_are_told_once() -> None:
+    [reply] = talk("I'll need your name and the order ID. Could you please provide these details?")
+    assert reply.text == "I am Ann Lee. It is W-2291."
+
+
+def test_an_offer_is_no_courtesy() -> None:
+    [transfer] = talk("Would you like me to transfer you to a person for further assistance?")
+    [either] = talk("Would you like another flight, or would you prefer further assistance?")
+    assert (transfer.text, either.text) == ("Yes, please go ahead.", "I do not know that.")
+    [courtesy] = talk("It is cancelled. If you change your mind, please let me know.")
+    assert courtesy.ended
+
+
 def test_an_open_question_reveals_nothing() -> None:
     for said in ("Please tell me more about it.", "I need more details.", "How can I help you?"):
         [reply] = talk(said)
