@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from assets.tasks.admission import Admission, admit
+from assets.tasks.admission import Rejection, admit
 from environments.episode import Scored
 from environments.formats.tau2 import Raw, actions_of, calls_of, communicated, read_domain, tau2_id
 from environments.formats.tau2_import import Imported
@@ -60,6 +60,17 @@ class AsScored(NamedTuple):
         return [name for name, score in self.no_op.items() if score.reward == 1]
 
 
+class Examined(NamedTuple):
+    """What the gate that every task must pass let through, and how often cheating paid there."""
+
+    admitted: list[Task]
+    rejected: list[Rejection]
+    exploits: int
+    trials: int
+    bound: float
+    """95% upper bound of the exploit rate."""
+
+
 class Tau2Gate(NamedTuple):
     """The gate's findings on one domain."""
 
@@ -69,7 +80,7 @@ class Tau2Gate(NamedTuple):
     free_text: list[tuple[str, str, str]]
     """Task, action and argument that only the very same words would match."""
     imported: Imported
-    admission: Admission
+    examined: Examined
     findings: list[Finding]
     earned: dict[str, float]
     """Mean reward on the admitted tasks of policies that must earn nothing, refusals scored with their twins."""
@@ -99,16 +110,21 @@ def gate_tau2(folder: Path, name: str, verifier: Verifier, *, workers: int = 1) 
     assert isinstance(world, DocumentWorld)
     raws = {str(raw["id"]): raw for raw in read_domain(folder, name).tasks}
     taken = DOMAINS[name](folder, conversation=False)
-    admission = admit(taken.tasks, make_world, verifier, workers=workers)
+    examined = _examined(taken.tasks, make_world, verifier, workers)
     return Tau2Gate(
         before=as_tau2_scores(raws, world),
         actions=sum(len(actions_of(raw)) for raw in raws.values()),
         free_text=[(n, *found) for n, raw in raws.items() for found in free_text_arguments(raw)],
         imported=taken,
-        admission=admission,
-        findings=_findings(raws, taken, admission),
-        earned=earned(admission.admitted, make_world, verifier),
+        examined=examined,
+        findings=_findings(raws, taken, examined),
+        earned=earned(examined.admitted, make_world, verifier),
     )
+
+
+def _examined(tasks: Sequence[Task], make_world: Callable[[], World], verifier: Verifier, workers: int) -> Examined:
+    found = admit(tasks, make_world, verifier, workers=workers)
+    return Examined(found.admitted, found.rejected, found.exploits, found.trials, found.exploit_bound)
 
 
 def as_tau2_scores(raws: Mapping[str, Raw], world: DocumentWorld) -> AsScored:
@@ -125,10 +141,10 @@ def as_tau2_scores(raws: Mapping[str, Raw], world: DocumentWorld) -> AsScored:
     return found
 
 
-def _findings(raws: Mapping[str, Raw], taken: Imported, admission: Admission) -> list[Finding]:
+def _findings(raws: Mapping[str, Raw], taken: Imported, examined: Examined) -> list[Finding]:
     """One finding for each tau2 task."""
     aside = {a.name: a for a in taken.aside}
-    rejected = {r.task_id: r for r in admission.rejected}
+    rejected = {r.task_id: r for r in examined.rejected}
     tasks = {tau2_id(task): task for task in taken.tasks}
     found = []
     for name in raws:

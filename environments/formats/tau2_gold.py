@@ -75,7 +75,7 @@ def solution(world: DocumentWorld, played: Played, facts: Sequence[Fact], reason
     """The gold solution as fields of a task, with what follows from it; a call that fails is no part of it."""
     calls = tuple(step.call for step in played.steps if not is_error(step))
     written = sorted({c.name for c in calls if writes(world, c)}) if played.changes else []
-    said = "; ".join(fact.value for fact in facts)
+    said = "; ".join(_said(fact) for fact in facts)
     answer = f"here is what you asked for: {said}." if said else "it is done."
     return {
         "family": "refusal" if reason else "+".join(written) or "question",
@@ -84,6 +84,11 @@ def solution(world: DocumentWorld, played: Played, facts: Sequence[Fact], reason
         "gold_answer": REFUSALS[reason] if reason else answer,
         "max_calls": max(FEWEST_CALLS, 2 * len(calls)),
     }
+
+
+def _said(fact: Fact) -> str:
+    """A fact as the gold answer states it; amounts of money go without their unit."""
+    return f"{fact.value} {fact.unit}" if fact.unit not in (None, "dollars") else fact.value
 
 
 def about(call: Call) -> str:

@@ -13,13 +13,17 @@ from environments.task import UserGoal
 CUSTOMER: Final = re.compile(r"\b[a-z]+_[a-z]+_\d{4}\b")
 """A user id of tau2's."""
 _TELLING: Final = (
-    ("email", re.compile(r"\S+@\S+")),
-    ("user id", CUSTOMER),
-    ("zip code", re.compile(r"\b\d{5}\b")),
-    ("name", re.compile(r"\b[A-Z][a-z]+ [A-Z][a-z]+\b")),
-    ("number", re.compile(r"#?W\d{7}|\b(?=[A-Z0-9]*\d)[A-Z0-9]{6}\b")),
+    (
+        "name",
+        re.compile(r"(?:\b[Yy]ou are|\b[Yy]ou're|\b[Nn]ame is) ([A-Z][a-z]+(?: [A-Z][a-z]+)?)\b"),
+        "My name is {}.",
+    ),
+    ("email", re.compile(r"([\w.]+@[\w.]+\w)"), "My email is {}."),
+    ("user id", re.compile(f"({CUSTOMER.pattern})"), "My user id is {}."),
+    ("zip code", re.compile(r"\b(\d{5})\b"), "My zip code is {}."),
+    ("number", re.compile(r"(#?\bW\d{7}\b|\b(?=[A-Z0-9]*\d)[A-Z0-9]{6}\b)"), "The number is {}."),
 )
-"""What a user may be asked for, and how the sentence that tells it is known."""
+"""What a user may be asked for, how the scenario tells it, and how the user says it."""
 _SECTIONS: Final = ("reason_for_call", "known_info", "unknown_info", "task_instructions")
 _TURNED: Final = (
     (r"\byou are\b", "I am"),
@@ -31,7 +35,7 @@ _TURNED: Final = (
     (r"\byourself\b", "myself"),
     (r"\byours\b", "mine"),
     (r"\byour\b", "my"),
-    (r"\b(to|for|with|from|of|tells|told|asks|gives|give|let|help) you\b", r"\1 me"),
+    (r"\b(to|for|with|from|of|tells?|told|asks?|gives?|lets?|helps?|allows?|offers?|charges?) you\b", r"\1 me"),
     (r"\byou\b", "I"),
 )
 
@@ -51,14 +55,20 @@ def instruction_of(scenario: Mapping[str, str], *, conversation: bool) -> str:
 
 
 def user_of(scenario: Mapping[str, str], *, persona: str | None, max_replies: int) -> UserGoal:
-    """The user's goal: facts by what they would be asked for as, each in the sentence that tells it."""
+    """The user's goal, its facts by what they would be asked for as.
+
+    Args:
+        scenario: what tau2 tells whoever plays the user, by section.
+        persona: a description in tau2's words, where there is one; a model that plays the user is told it.
+        max_replies: after which the user goes.
+    """
     told = {name: text for name, text in scenario.items() if name != "domain"}
+    told |= {"persona": persona} if persona else {}
     text = "\n".join(scenario.get(name, "") for name in ("known_info", "reason_for_call"))
-    sentences = [in_first_person(s) for s in re.split(r"(?<=[.!?])\s+|\n+", text) if s.strip()]
-    facts = {name: next((s for s in sentences if shape.search(s)), "") for name, shape in _TELLING}
+    values = {name: list(dict.fromkeys(shape.findall(text))) for name, shape, _ in _TELLING}
+    facts = {name: said.format(" and ".join(values[name])) for name, _, said in _TELLING if values[name]}
     return UserGoal(
-        persona=persona or "plain",
-        facts={name: said for name, said in facts.items() if said},
+        facts=facts,
         max_replies=max_replies,
         script=json.dumps(told, ensure_ascii=False),
     )

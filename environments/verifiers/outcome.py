@@ -36,7 +36,10 @@ _REASON = {
     "no_tool": re.compile(r"(?i)\bcannot do (that|this)\b.*\btools?\b"),
     "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
     "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
-    "not_allowed": re.compile(r"(?i)\b(?:(?:policy|policies|rules?) (?:does|do) not allow|not allowed\b)"),
+    "not_allowed": re.compile(
+        r"(?i)\b(?:polic(?:y|ies)|rules?) (?:does|do)(?: not|n't) (?:allow|permit)"
+        r"|\b(?:not allowed by|against) (?:the|our) (?:polic(?:y|ies)|rules?)\b"
+    ),
 }
 
 

@@ -107,9 +107,16 @@ class DocumentState(SqliteState):
 
     def put(self, kind: str, key: str, document: Document) -> None:
         """Write a document."""
-        body = body_of(canonical(document))
+        self._put(kind, key, document)
+
+    def _put(self, table: str, key: str, row: Mapping[str, Any] | None) -> None:
+        """Make one document what it is to be; None: as the session found it."""
+        if row is None:
+            self.connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+            return
         self.connection.execute(
-            f"INSERT INTO {kind} VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body", (key, body)
+            f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body",
+            (key, body_of(canonical(dict(row)))),
         )
 
     def write(self, tool: str, kind: str, key: str, document: Document) -> Document:

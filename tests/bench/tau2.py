@@ -8,8 +8,8 @@ changed something, calls. `QUICK=1` takes few of each.
 """
 
 import argparse
+import gc
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -95,29 +95,30 @@ def _became(name: str, gate: "Tau2Gate") -> list[Row]:
 
 def _after(name: str, gate: "Tau2Gate") -> list[Row]:
     """What is left, and what must earn nothing on it."""
-    admitted = gate.admission.admitted
+    admitted = gate.examined.admitted
     rows = [
         _row(f"{name}: admitted, twins among them, of {len(gate.imported.tasks)}", len(admitted), "tasks", None),
-        _row(
-            f"{name}: cheating policies that scored, of {gate.admission.trials}", gate.admission.exploits, "trials", 0
-        ),
-        _row(f"{name}: exploit rate, upper bound of 95%", gate.admission.exploit_bound, "share", None),
+        _row(f"{name}: cheating policies that scored, of {gate.examined.trials}", gate.examined.exploits, "trials", 0),
+        _row(f"{name}: exploit rate, upper bound of 95%", gate.examined.bound, "share", None),
     ]
     return rows + [_row(f"{name}: {p} earns, with twins", value, "reward", 0) for p, value in gate.earned.items()]
 
 
 def speed_rows(folder: Path, name: str) -> list[Row]:
     """What sessions, resets and calls cost."""
+    from psutil import Process
+
     from environments.worlds.catalogue import world_maker
 
     maker, many, times = world_maker(name, folder=folder), 50 if QUICK else 1000, 200 if QUICK else 5000
     first: DocumentWorld = maker()  # type: ignore[assignment]
     first.state_hash()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    gc.collect()
+    before = Process().memory_info().rss
     started = time.process_time()
     sessions = [maker() for _ in range(many)]
     opened = (time.process_time() - started) / many
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    grown = (Process().memory_info().rss - before) / 2**20
     rows = [
         row(f"{name}: memory of {many} sessions beside the first", grown, "MiB", command=COMMAND),
         row(f"{name}: opening a session", opened * 1e3, "ms", command=COMMAND),

@@ -27,6 +27,8 @@ AIRLINE_NOTHING = [*map(str, (0, 1, 2, 4, 5, 6, 9, 10, 13, 26, 27, 28, 31, 34, 3
 """What doing nothing passes with nothing but the state and the strings scored."""
 RETAIL_NOTHING = [*map(str, (10, 12, 25, 50, 57, 65))]
 RETAIL_ERRORS = [*map(str, (2, 3, 4, 35, 37, 38, 39, 46, 47, 54, 55, 64, 67, 68, 105))]
+NUMBERS_IN_TEXT = {"30", "31", "32", "43", "62", "63", "103", "104"}
+"""Tasks whose answer states a number that the tools show inside a text: a parcel's, an address's, "20 hours"."""
 WEIGHED = {"10", "31", "34"}
 """Refusals that turn on a price which the user weighs in the conversation."""
 
@@ -79,7 +81,7 @@ def test_every_refusal_is_strengthened_or_set_aside_with_the_reason(airline: Tau
     assert all(ends[n].check == "refusal" for n in set(AIRLINE_NOTHING) - WEIGHED)
     assert all(f.check == "refusal" for f in retail.findings if f.name in RETAIL_NOTHING)
     for gate in (airline, retail):
-        admitted = {t.task_id: t for t in gate.admission.admitted}
+        admitted = {t.task_id: t for t in gate.examined.admitted}
         refusals = [t for t in admitted.values() if t.goal.reason]
         assert all(t.goal.seen and t.twin in admitted for t in refusals)
         assert all(admitted[t.twin or ""].goal.changes for t in refusals), "a twin is solved by a write"
@@ -98,16 +100,16 @@ def test_a_failing_gold_write_is_quarantined_by_the_action_that_fails(retail: Ta
 def test_after_the_gate_neither_inaction_nor_refusing_everything_earns(airline: Tau2Gate, retail: Tau2Gate) -> None:
     for gate in (airline, retail):
         assert set(gate.earned.values()) == {0.0}
-        assert gate.admission.exploits == 0
-        assert not [r for r in gate.admission.rejected if r.check != "gold"]
+        assert gate.examined.exploits == 0
+        assert not [r for r in gate.examined.rejected if r.check != "gold"]
 
 
 @pytest.mark.corpora
 def test_gold_passes_our_verifier_or_is_quarantined_for_what_it_says(airline: Tau2Gate, retail: Tau2Gate) -> None:
     assert airline.outcomes() == {"taken_over": 21, "strengthened": 26, "set_aside": 3}
-    assert airline.admission.rejected == []
+    assert airline.examined.rejected == []
     lost = [f for f in retail.findings if f.check == "gold"]
-    assert len(lost) <= 8, lost
+    assert {f.name for f in lost} <= NUMBERS_IN_TEXT
     assert all("hallucination" in f.evidence for f in lost), "the states all are reached"
 
 
@@ -141,7 +143,7 @@ def test_refusing_after_a_look_pays_on_refusals_and_never_on_their_twins(
     gate: Tau2Gate = request.getfixturevalue(name)
     maker = world_maker(name, folder=corpora)
     harmless = {n for n, t in maker().tools().items() if t.effect is Effect.READ} | {"transfer_to_human_agents"}
-    tasks = gate.admission.admitted
+    tasks = gate.examined.admitted
     refusals = {t.task_id for t in tasks if t.goal.reason}
     played = rollouts(tasks, LooksThenRefuses(harmless), WorldPool(maker), OutcomeVerifier(), k=1, seed=0)
     paid = {e.task_id for batch in played for e in batch if getattr(e.verdict, "reward", 0) > 0}
@@ -209,7 +211,7 @@ def test_a_small_domain_goes_through_the_gate(tmp_path: Path) -> None:
         ("r3", "quarantined", "gold_write_failed"),
     ]
     assert gate.before.passed_by_nothing() == ["r2", "r3"]
-    assert [t.query_id for t in gate.admission.admitted] == ["tau2:retail:r1"]
+    assert [t.query_id for t in gate.examined.admitted] == ["tau2:retail:r1"]
 
 
 def test_tau2s_parts_are_scored_as_tau2_scores_them(tmp_path: Path) -> None:

@@ -159,8 +159,11 @@ def test_a_user_who_speaks_knows_what_tau2_tells_its_player(folder: Path) -> Non
     task = taken(folder, "airline", conversation=True).tasks[0]
     assert task.instruction == "I want to cancel AAA111."
     assert task.user is not None
-    assert task.user.facts["user id"] == "My user id is ada_byron_1001."
-    assert task.user.facts["name"] == "I am Ada Byron."
+    assert task.user.facts == {
+        "name": "My name is Ada Byron.",
+        "user id": "My user id is ada_byron_1001.",
+        "number": "The number is AAA111.",
+    }
     assert json.loads(task.user.script)["task_instructions"] == "Be brief."
     alone = taken(folder, "airline").tasks[0]
     assert alone.user is None
