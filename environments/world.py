@@ -141,7 +141,7 @@ class WorldPool:
         self._free.append(world)
 
     def each(self, act: Callable[..., T], *of: Iterable[Any]) -> list[T]:
-        """`act` on the parts of each attempt, in order; one after the other, for a world in this process never waits."""
+        """`act` on the parts of each attempt, in order; one by one, for a world in this process never waits."""
         return list(map(act, *of))
 
     def settle(self, worlds: Sequence[World]) -> None:

@@ -245,7 +245,6 @@ class RewindableRemoteWorld(RemoteWorld):
             self._ask("DELETE", "/rows")
 
 
-
 class RemotePool(WorldPool):
     """Sessions of one server, asked side by side: while one waits for its response, the others' are on the way."""
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from environments.episode import Attempt, Scored, Verdict
+from environments.episode import Attempt, Scored
 from environments.policies.scripted import Gold
 from environments.policy import Action
 from environments.rollout import attempts_at, result_key, rollout
@@ -64,7 +64,7 @@ class Watched(WorldPool):
     """A pool whose waiting is timed: from when the rollout asks for its worlds to when all of them have answered."""
 
     def __init__(self, inner: WorldPool) -> None:
-        self._inner, self._depth = inner, 0
+        self._inner = inner
         self.seconds, self.calls = 0.0, 0
 
     def lend(self) -> World:
@@ -94,13 +94,13 @@ class Watched(WorldPool):
 
 
 class Graded(OutcomeVerifier):
-    """A verifier whose reading of the world counts as waiting, and so does its own work: there is no telling them apart."""
+    """A verifier whose time counts as waiting, reading of the world and own work alike."""
 
     def __init__(self, pool: Watched) -> None:
         super().__init__()
         self._pool = pool
 
-    def grade(self, attempt: Attempt, world: World) -> Verdict:
+    def grade(self, attempt: Attempt, world: World) -> Scored:
         """The verdict, timed."""
         with self._pool.timed():
             return super().grade(attempt, world)
