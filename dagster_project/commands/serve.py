@@ -39,12 +39,12 @@ def serve(
     with clear_errors():
         chosen = None if task is None else find_task(task, world)
         token = None if owner_token is None else read_token(owner_token)
-        listening = listen(host, port)
         local = host in ("127.0.0.1", "localhost", "::1")
         served = served_world(
             world_maker(world, folder=folder or profiles.tau2_folder()),
             task=chosen, limit=sessions, idle_s=idle, at_once=at_once, token=token, local=local,
         )  # fmt: skip
+        listening = listen(host, port)
     at = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{PATH}"
     begun = f", each with task {chosen.task_id}" if chosen else ""
     say(f"world {world} at {at}: up to {sessions} sessions{begun}. Stop with Ctrl-C.")
