@@ -34,7 +34,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class _Server(uvicorn.Server):
-    """Cuts the streams that are still open at the end without calling it an error: clients keep theirs open for ever."""
+    """Cuts the streams that are open at the end without calling it an error: clients keep theirs open for ever."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what is going on."""
