@@ -3,6 +3,7 @@
 import logging
 import signal
 import socket
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -36,10 +37,10 @@ def listen(host: str, port: int) -> socket.socket:
 class _Server(uvicorn.Server):
     """Cuts the streams that are open at the end without calling it an error: clients keep theirs open for ever."""
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what is going on."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; streams are cut from here on."""
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-        await super().shutdown(sockets)
+        super().handle_exit(sig, frame)
 
 
 def run(app: ASGIApp, listening: socket.socket) -> None:
