@@ -10,6 +10,7 @@ from dagster_project.commands import (
     pool,
     profile,
     rescore,
+    serve,
     taxonomy,
     taxonomy_growth,
     ui,
@@ -31,4 +32,5 @@ app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)
 app.command("rescore")(rescore.rescore)
 app.command("gate")(gate.gate)
+app.command("serve")(serve.serve)
 app.command("ui")(ui.ui)
