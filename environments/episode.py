@@ -220,7 +220,7 @@ def before_answer(exchanges: Sequence[Exchange], answer: str | None) -> Sequence
 
 
 def verdict_columns(verdict: Verdict) -> dict[str, Any]:
-    """Columns status, reward, success, vetoed, cause, evidence, outcome, rubric, dimensions.
+    """Columns status, reward, success, vetoed, cause, evidence, nearest, outcome, rubric, dimensions.
 
     Only a scored verdict has a reward and what it is made of; for the others those are null.
     """
@@ -233,13 +233,14 @@ def verdict_columns(verdict: Verdict) -> dict[str, Any]:
             "vetoed": verdict.vetoed,
             "cause": verdict.cause,
             "evidence": verdict.evidence,
+            "nearest": verdict.nearest,
             "outcome": verdict.outcome,
             "rubric": verdict.rubric,
             "dimensions": json.dumps(graded, ensure_ascii=False),
         }
     status = "no_result" if isinstance(verdict, NoResult) else "invalid"
     parts = dict.fromkeys(("reward", "success", "vetoed", "outcome", "rubric"))
-    return {"status": status, "cause": verdict.cause, "evidence": "", "dimensions": "[]", **parts}
+    return {"status": status, "cause": verdict.cause, "evidence": "", "nearest": "", "dimensions": "[]", **parts}
 
 
 def verdict_of(row: Mapping[str, Any]) -> Verdict:
@@ -254,6 +255,7 @@ def verdict_of(row: Mapping[str, Any]) -> Verdict:
         vetoed=row["vetoed"],
         cause=row["cause"],
         evidence=row["evidence"],
+        nearest=row.get("nearest") or "",
         rubric=1.0 if rubric is None else rubric,
         dimensions=dimensions,
     )

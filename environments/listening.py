@@ -1,7 +1,9 @@
 """Listening for clients until somebody says stop."""
 
+import logging
 import signal
 import socket
+from types import FrameType
 from typing import Final
 
 import uvicorn
@@ -32,12 +34,21 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
+class _Server(uvicorn.Server):
+    """Cuts the streams that are open at the end without calling it an error: clients keep theirs open for ever."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; streams are cut from here on."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        super().handle_exit(sig, frame)
+
+
 def run(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM, also where the shell that started this ignores them."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=STOP_S, lifespan="on", access_log=False)
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        _Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         return

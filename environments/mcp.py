@@ -59,6 +59,7 @@ def served_world(
     task: Task | None = None,
     limit: int = 64,
     idle_s: float = 600.0,
+    at_once: int = 1,
     token: str | None = None,
     local: bool = True,
 ) -> Served:
@@ -69,6 +70,7 @@ def served_world(
         task: what every session begins with, its faults and its tools alone among them; None for the world as it is.
         limit: most sessions at once; further clients are refused.
         idle_s: seconds without a request or an open stream after which a session is taken back.
+        at_once: calls of different sessions that run side by side (`environments.sessions.Sessions`).
         token: lets its bearer read and set the state of sessions, on paths that no agent sees; None for nobody.
         local: answer only requests that name this machine, so that no web page reaches it through a browser.
 
@@ -76,7 +78,7 @@ def served_world(
         WorldFailure: the world is broken.
         UnplayableTask: the task cannot be played in it.
     """
-    sessions = Sessions(make, task=task, limit=limit)
+    sessions = Sessions(make, task=task, limit=limit, at_once=at_once)
     world = sessions.world
     server = FastMCP(
         f"loopwright {world.name}",

@@ -1,7 +1,7 @@
 """Sessions of a world that others play in: each lent to one client, bounded in number, clean when lent again.
 
 Knows nothing of how clients come in (`environments.mcp`). Calls of one session run one after the other in the order in
-which they arrive; those of different sessions wait for nobody.
+which they arrive; how many of different sessions run side by side is the server's choice.
 """
 
 from collections import OrderedDict
@@ -55,6 +55,8 @@ class Session:
     """With the task's faults on the way to it, where it has any."""
     lent: World
     offered: frozenset[str]
+    threads: anyio.CapacityLimiter
+    """Shared by all sessions of a server."""
     calls: int = 0
     failure: str | None = None
     over: bool = False
@@ -93,7 +95,7 @@ class Session:
             self.failure = f"{function.__name__} broke off"
             try:
                 with anyio.CancelScope(shield=True):  # a client that hangs up leaves no half-done call
-                    done = await to_thread.run_sync(lambda: function(*args, **kwargs))
+                    done = await to_thread.run_sync(lambda: function(*args, **kwargs), limiter=self.threads)
             except WorldFailure as error:
                 self.failure = str(error)
                 raise
@@ -113,13 +115,17 @@ class Session:
 class Sessions:
     """The sessions of one served world."""
 
-    def __init__(self, make: Callable[[], World], *, task: Task | None = None, limit: int = 64) -> None:
+    def __init__(
+        self, make: Callable[[], World], *, task: Task | None = None, limit: int = 64, at_once: int = 1
+    ) -> None:
         """Open one session and look whether the task can be played in it.
 
         Args:
             make: opens a session of the world.
             task: what every session begins with; None for the world as it is.
             limit: most sessions at once; the end states of as many are kept.
+            at_once: calls of different sessions that run side by side. Rollouts in this process run one at a time, so
+                no world has to bear more; one whose calls wait for something outside gains by it.
 
         Raises:
             WorldFailure: the world is broken.
@@ -128,6 +134,7 @@ class Sessions:
         self.task, self.limit = task, limit
         self._pool = WorldPool(make)
         self._lending = anyio.Lock()
+        self._threads = anyio.CapacityLimiter(at_once)
         self._opening = 0
         self._open: dict[str, Session] = {}
         self._ended: OrderedDict[str, EndState] = OrderedDict()
@@ -158,7 +165,7 @@ class Sessions:
         self._opening += 1
         try:
             async with self._lending:
-                session = await to_thread.run_sync(self._lend)
+                session = await to_thread.run_sync(self._lend, limiter=self._threads)
         finally:
             self._opening -= 1
         self._open[session_id] = session
@@ -219,7 +226,7 @@ class Sessions:
             lent.begin(self.task)
             world = with_faults(lent, self.task.faults) if self.task.faults else lent
             offered &= frozenset(self.task.tools)
-        return Session(world, lent, offered)
+        return Session(world, lent, offered, self._threads)
 
 
 def _in_order(tools: Mapping[str, Tool], task: Task | None) -> list[Tool]:

@@ -41,6 +41,7 @@ EPISODE_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "vetoed": pl.Boolean,
     "cause": pl.String,
     "evidence": pl.String,
+    "nearest": pl.String,
     "outcome": pl.Float64,
     "rubric": pl.Float64,
     "dimensions": pl.String,

@@ -68,7 +68,7 @@ def rescored(
 
 
 _REPLACED = (
-    "episode_id", "key", "status", "reward", "success", "vetoed", "cause", "evidence", "outcome", "rubric",
+    "episode_id", "key", "status", "reward", "success", "vetoed", "cause", "evidence", "nearest", "outcome", "rubric",
     "dimensions",
 )  # fmt: skip
 

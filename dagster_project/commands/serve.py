@@ -26,6 +26,7 @@ def serve(
     ] = None,
     sessions: Annotated[int, typer.Option(min=1, help="Most clients at once; others are refused.")] = 64,
     idle: Annotated[float, typer.Option(min=0.1, help="Seconds of silence after which a session is taken back.")] = 600,
+    at_once: Annotated[int, typer.Option(min=1, help="Calls side by side; more than 1 where they wait outside.")] = 1,
     owner_token: Annotated[
         Path | None,
         typer.Option(help="File with the token that opens the owner's paths (state, reset); made if it is not there."),
@@ -38,16 +39,12 @@ def serve(
     with clear_errors():
         chosen = None if task is None else find_task(task, world)
         token = None if owner_token is None else read_token(owner_token)
-        listening = listen(host, port)
         local = host in ("127.0.0.1", "localhost", "::1")
         served = served_world(
             world_maker(world, folder=folder or profiles.tau2_folder()),
-            task=chosen,
-            limit=sessions,
-            idle_s=idle,
-            token=token,
-            local=local,
-        )
+            task=chosen, limit=sessions, idle_s=idle, at_once=at_once, token=token, local=local,
+        )  # fmt: skip
+        listening = listen(host, port)
     at = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}{PATH}"
     begun = f", each with task {chosen.task_id}" if chosen else ""
     say(f"world {world} at {at}: up to {sessions} sessions{begun}. Stop with Ctrl-C.")

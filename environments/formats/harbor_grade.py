@@ -15,7 +15,7 @@ from typing import Any, Final
 from environments.episode import Attempt, Scored, Step, Verdict
 from environments.task import Call, Task
 from environments.verifier import Verifier, VerifierError
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.world import RowChange, SideEffect
 
 SUCCESS, LESS, NOTHING = 0, 1, 2
@@ -78,7 +78,7 @@ def grade(tests: Path, artifacts: Path, verifier: Verifier | None = None) -> Ver
     said = artifacts / _ANSWER
     answer = said.read_text(encoding="utf-8", errors="replace").strip() if said.is_file() else None
     world: Any = RecordedWorld(described, sessions)
-    return (verifier or OutcomeVerifier()).grade(attempt_of(task, sessions, answer), world)
+    return (verifier or verifier_for([task])).grade(attempt_of(task, sessions, answer), world)
 
 
 def main(arguments: Sequence[str]) -> int:

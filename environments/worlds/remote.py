@@ -12,19 +12,21 @@ Source: Model Context Protocol, streamable HTTP; `environments.mcp` serves the o
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 
 from environments.fault import FaultKind, UnplayableTask
 from environments.task import Task
 from environments.tool import Effect, Tool
-from environments.world import RowChange, SideEffect, World, WorldFailure
+from environments.world import RowChange, SideEffect, World, WorldFailure, WorldPool
 
+T = TypeVar("T")
 PROTOCOL: Final = "2025-06-18"
 _UNPLAYABLE: Final = 422
 _ACCEPT: Final = {"Accept": "application/json, text/event-stream"}
@@ -241,6 +243,28 @@ class RewindableRemoteWorld(RemoteWorld):
             yield
         finally:
             self._ask("DELETE", "/rows")
+
+
+class RemotePool(WorldPool):
+    """Sessions of one server, asked side by side: while one waits for its response, the others' are on the way."""
+
+    def __init__(self, server: RemoteServer, *, side_by_side: int = 16) -> None:
+        """Lend the sessions of `server`, and keep up to `side_by_side` requests on the way."""
+        super().__init__(server.session)
+        self._threads = ThreadPoolExecutor(side_by_side, thread_name_prefix="remote-world")
+
+    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> list[T]:
+        """`act` on the parts of each attempt, side by side; results in order, and what one raises is raised."""
+        return list(self._threads.map(act, *of))
+
+    def settle(self, worlds: Sequence[World]) -> None:
+        """Ask for the end states at once; one that cannot be read says so when it is asked for alone."""
+        self.each(_read_if_possible, worlds)
+
+
+def _read_if_possible(world: RemoteWorld) -> None:
+    with suppress(WorldFailure):
+        world.changes()
 
 
 _OF_THE_CONTRACT: tuple[type[World], ...] = (RemoteWorld, RewindableRemoteWorld)

@@ -10,7 +10,7 @@ from environments.fault import FaultKind
 from environments.policies.scripted import CHEATERS, Gold
 from environments.policy import Action
 from environments.world import Rewindable, WorldFailure, WorldPool
-from environments.worlds.remote import RemoteServer
+from environments.worlds.remote import RemotePool, RemoteServer
 from tests.environments.builders import Script
 from tests.environments.faults.builders import GOLD, Shop, do, fault, played, shop_task
 from tests.environments.serving import TOKEN, Serving, served_shop
@@ -48,8 +48,9 @@ def test_a_served_world_says_of_itself_what_the_world_says(remote: RemoteServer)
     assert there.tools()["get_order"]({"order_id": "A"}) == here.tools()["get_order"]({"order_id": "A"})
 
 
-def test_episodes_through_a_served_world_are_those_of_this_process(remote: RemoteServer) -> None:
-    pool = WorldPool(remote.session)
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_episodes_through_a_served_world_are_those_of_this_process(remote: RemoteServer, one_by_one: bool) -> None:
+    pool = WorldPool(remote.session) if one_by_one else RemotePool(remote)
     for policy in (Gold(), *(cheater() for cheater in CHEATERS)):
         there, here = played(TASKS, policy, pool=pool), played(TASKS, policy)
         assert [e.row() for e in there] == [e.row() for e in here]

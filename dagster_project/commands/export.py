@@ -1,0 +1,128 @@
+"""`loopwright export`: episodes and tasks for other tools, in their formats."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from dagster_project import profiles
+from dagster_project.commands.console import clear_errors, say
+from dagster_project.commands.gate import tasks_in
+from environments.episode import Episode
+from environments.task import Task
+from environments.worlds.catalogue import world_maker
+from environments.worlds.documents import DocumentWorld
+from resources.lake import Lake
+
+app = typer.Typer(no_args_is_help=True, help="Write episodes as ATIF, tasks as Harbor folders or tau2 domains.")
+ADMITTED = "tasks/admitted_tasks"
+Source = Annotated[
+    str, typer.Option(help=f"Tasks: a file of them, or a table of the lake; {ADMITTED} where none is given.")
+]
+Most = Annotated[int, typer.Option(min=1, help="Write no more than so many.")]
+
+
+@app.command("atif")
+def atif(
+    source: Annotated[str, typer.Argument(help="Episodes: a Parquet file, a folder of them, or a table of the lake.")],
+    out: Annotated[Path, typer.Argument(help="Folder for one JSON file each.")],
+    model: Annotated[str, typer.Option(help="Name of the policy that played them.")] = "policy",
+    solved: Annotated[bool, typer.Option("--solved", help="Only those that succeeded.")] = False,
+    most: Most = 1000,
+) -> None:
+    """Write episodes as trajectories of the Agent Trajectory Interchange Format."""
+    from environments.formats.atif import trajectory_of, write_trajectory
+
+    with clear_errors():
+        written = 0
+        out.mkdir(parents=True, exist_ok=True)
+        for episode in _episodes(source, solved=solved):
+            if written == most:
+                break
+            write_trajectory(trajectory_of(episode, model=model), out / f"{episode.episode_id}.json")
+            written += 1
+    say(f"{written:,} trajectories in {out}")
+
+
+def _episodes(source: str, *, solved: bool) -> Iterator[Episode]:
+    """The episodes of a source, in its order.
+
+    Raises:
+        FileNotFoundError: no such file, folder or table.
+        ValueError: it holds no episodes.
+    """
+    path = Path(source)
+    lake = Lake(root=str(profiles.home() / "lake"))
+    if not path.exists() and not lake.exists(source):
+        raise FileNotFoundError(f"{source!r} is no file, no folder and no table of {profiles.home()}")
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path if path.exists() else lake.path(source)]
+    for file in files:
+        frame = pl.read_parquet(file)
+        if lacking := {"episode_id", "steps", "status", "ended"} - set(frame.columns):
+            raise ValueError(f"{file} holds no episodes: it lacks {', '.join(sorted(lacking))}")
+        for row in (frame.filter("success") if solved else frame).iter_rows(named=True):
+            yield Episode.of(row)
+
+
+@app.command("harbor")
+def harbor(
+    out: Annotated[Path, typer.Argument(help="Folder for one task folder each.")],
+    image: Annotated[str, typer.Option(help="Container image with this package in it.")] = "loopwright:latest",
+    tasks: Source = "",
+    split: Annotated[str, typer.Option(help="Which side of the hidden line: train or dev.")] = "train",
+    organisation: Annotated[str, typer.Option(help="First half of the tasks' names.")] = "loopwright",
+    most: Most = 100,
+) -> None:
+    """Write tasks as Harbor folders: the world is served beside the agent, and its record graded apart."""
+    from environments.formats.harbor import write_task
+    from environments.formats.harbor_world import harbor_task_of
+
+    with clear_errors():
+        if split not in ("train", "dev"):
+            raise ValueError(
+                f"split must be train or dev, got {split!r}: what is hidden leaves this machine in no format"
+            )
+        chosen = [t for t in _tasks(tasks) if t.split == split and t.user is None][:most]
+        worlds = {name: world_maker(name, folder=profiles.tau2_folder())() for name in {t.world for t in chosen}}
+        for task in chosen:
+            made = harbor_task_of(task, worlds[task.world], image=image, organisation=organisation)
+            write_task(made, out / made.name.partition("/")[2])
+    say(f"{len(chosen):,} task folders in {out}")
+
+
+@app.command("tau2")
+def tau2(
+    world: Annotated[str, typer.Argument(help="retail or airline.")],
+    out: Annotated[Path, typer.Argument(help="Folder of the domain.")],
+    tasks: Source = "",
+) -> None:
+    """Write tasks of retail or airline as a tau2 domain, its policy and database with them."""
+    from environments.formats.tau2 import write_domain
+
+    with clear_errors():
+        session = world_maker(world, folder=profiles.tau2_folder())()
+        if not isinstance(session, DocumentWorld):
+            raise ValueError(f"{world!r} is no world of documents, which tau2's are: retail or airline")
+        chosen = [t for t in _tasks(tasks) if t.world == world and t.split != "hidden"]
+        kinds = session.state.base.kinds
+        write_domain(out, chosen, policy=session.policy, documents=kinds, key_fields=session.key_fields)
+    say(f"{len(chosen):,} tasks of {world} in {out}")
+
+
+def _tasks(source: str) -> list[Task]:
+    """Tasks of a file or a table, in order of id.
+
+    Raises:
+        FileNotFoundError: neither.
+    """
+    path, lake = Path(source), Lake(root=str(profiles.home() / "lake"))
+    if not source or not path.exists():
+        table = source or ADMITTED
+        if not lake.exists(table):
+            raise FileNotFoundError(
+                f"{table!r} is no file and no table of {profiles.home()}: loopwright materialize {table}"
+            )
+        path = lake.path(table)
+    return sorted(tasks_in(path), key=lambda t: t.task_id)

@@ -1,0 +1,99 @@
+"""`loopwright export` and `loopwright import`: tasks and episodes to other tools and from them."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from dagster_project.commands import app
+from environments.episode import Episode
+from environments.formats.atif import read_trajectory
+from environments.formats.harbor import digest_of, read_task
+from environments.policies.scripted import NoisyTeacher
+from resources.lake import Lake
+from tests.environments.builders import played, task_of
+from tests.environments.tau2_folders import small_tau2
+from training.journal import write_segment
+from training.trajectories import tasks_frame
+
+TASKS = [task_of("weather"), task_of("place_route"), task_of("book_flight").model_copy(update={"split": "hidden"})]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state with admitted tasks, one of them hidden."""
+    monkeypatch.setenv("LOOPWRIGHT_HOME", str(tmp_path))
+    Lake(root=str(tmp_path / "lake")).write("tasks/admitted_tasks", tasks_frame(TASKS))
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_stored_episodes_become_trajectories_and_a_row_comes_back_as_it_was(home: Path) -> None:
+    episodes = played(TASKS[:2], NoisyTeacher(0.5), k=6)
+    assert [Episode.of(e.row()) for e in episodes] == episodes
+    write_segment(home / "episodes", 0, episodes)
+    done = run("export", "atif", home / "episodes", home / "atif", "--model", "teacher")
+    assert done.stdout.strip() == f"12 trajectories in {home / 'atif'}"
+    found = read_trajectory(home / "atif" / f"{episodes[0].episode_id}.json")
+    assert (found.steps, found.answer) == (episodes[0].steps, episodes[0].answer)
+    solved = sum(e.row()["success"] for e in episodes)
+    assert 0 < solved < 12
+    assert f"{solved} trajectories" in run("export", "atif", home / "episodes", home / "won", "--solved").stdout
+
+
+def test_tasks_become_harbor_folders_and_no_hidden_one_does(home: Path) -> None:
+    done = run("export", "harbor", home / "harbor", "--organisation", "ours")
+    assert "2 task folders" in done.stdout, done.stderr
+    folders = sorted((home / "harbor").iterdir())
+    assert {read_task(f).metadata["task_id"] for f in folders} == {t.task_id for t in TASKS[:2]}
+    assert all(digest_of(f).startswith("sha256:") for f in folders)
+    hidden = run("export", "harbor", home / "more", "--split", "hidden")
+    assert hidden.exit_code == 2
+    assert "what is hidden" in hidden.stderr
+
+
+def test_a_tau2_domain_goes_in_and_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = small_tau2(home / "tau2")
+    monkeypatch.setenv("LOOPWRIGHT_TAU2", str(folder))
+    taken = run("import", "tau2", "retail", home / "retail.jsonl")
+    assert taken.exit_code == 0, taken.stderr
+    assert f"tasks of retail in {home / 'retail.jsonl'}" in taken.stdout
+    tasks = len((home / "retail.jsonl").read_text().splitlines())
+    given = run("export", "tau2", "retail", home / "again" / "retail", "--tasks", home / "retail.jsonl")
+    assert given.exit_code == 0, given.stderr
+    monkeypatch.setenv("LOOPWRIGHT_TAU2", str(home / "again"))
+    again = run("import", "tau2", "retail", home / "back.jsonl")
+    assert again.exit_code == 0, again.stderr
+    shown = int(given.stdout.split()[0])
+    assert 0 < len((home / "back.jsonl").read_text().splitlines()) == shown <= tasks
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("export", "atif", "no/where", "out"), "'no/where' is no file, no folder and no table"),
+        (
+            ("export", "atif", "tasks/admitted_tasks", "out"),
+            "holds no episodes: it lacks ended, episode_id",
+        ),
+        (("export", "harbor", "out", "--tasks", "tasks/none"), "'tasks/none' is no file and no table"),
+        (("export", "tau2", "atlas", "out"), "'atlas' is no world of documents"),
+        (("import", "tau2", "telecom", "out"), "no tau2 domain 'telecom' has a world; there are: airline, retail"),
+        (("import", "tau2", "retail", "out"), "name a tau2 folder"),
+    ],
+)
+def test_what_cannot_be_done_is_one_clear_line(home: Path, arguments: tuple[str, ...], told: str) -> None:
+    failed = run(*[home / a if a == "out" else a for a in arguments])
+    assert failed.exit_code != 0
+    assert told in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_file_of_tasks_serves_as_a_source(home: Path) -> None:
+    tasks_frame(TASKS[:1]).write_parquet(home / "one.parquet")
+    assert pl.read_parquet(home / "one.parquet").height == 1
+    assert "1 task folders" in run("export", "harbor", home / "h", "--tasks", home / "one.parquet").stdout
