@@ -24,6 +24,7 @@ SEMANTIC_SURVIVORS: Final = dg.AssetKey(["pool", "semantic_survivors"])
 CANDIDATE_POOL: Final = dg.AssetKey(["pool", "candidate_pool"])
 DROPPED: Final = dg.AssetKey(["pool", "dropped"])
 COMPILED_TASKS: Final = dg.AssetKey(["tasks", "compiled_tasks"])
+JUDGE_GRADES: Final = dg.AssetKey(["tasks", "judge_grades"])
 ADMITTED_TASKS: Final = dg.AssetKey(["tasks", "admitted_tasks"])
 SEED_TRAJECTORIES: Final = dg.AssetKey(["trajectories", "seed_trajectories"])
 SEED_POLICY: Final = dg.AssetKey(["sft", "seed_policy"])
@@ -48,6 +49,7 @@ PIPELINE: Final = (
     CANDIDATE_POOL,
     DROPPED,
     COMPILED_TASKS,
+    JUDGE_GRADES,
     ADMITTED_TASKS,
     SEED_TRAJECTORIES,
     SEED_POLICY,

@@ -11,6 +11,7 @@ from dagster_project.sensors import SENSORS
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from resources.registry import Registry
+from resources.sandboxes import SandboxSettings
 from resources.trainer import Trainer
 
 profile = profiles.bind_active_profile()  # before the stages are imported: their config classes take its sizes
@@ -26,6 +27,8 @@ defs = dg.Definitions(
         "registry": Registry(url=profiles.registry_url()),
         "trainer": Trainer(**profile.trainer.model_dump()),
         "teacher": ChatEndpoint(**profile.teacher.settings()),
+        "sandboxes": SandboxSettings(**profile.sandboxes),
+        "judge": ChatEndpoint(**profile.judge.settings()),
     },
 )
 require_all_settings_taken()

@@ -1,8 +1,8 @@
 """Profiles: whether the same graph runs on a laptop in seconds or on GPUs for days.
 
 The one place that reads the environment: `LOOPWRIGHT_PROFILE` (which file under `profiles/`, default nano, or the path
-of one's own), `LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`) and `LOOPWRIGHT_REGISTRY_URL` (another
-database).
+of one's own), `LOOPWRIGHT_HOME` (where all state lies, default `.loopwright/`), `LOOPWRIGHT_REGISTRY_URL` (another
+database) and `LOOPWRIGHT_TAU2` (where tau2's domains lie).
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 import dagster as dg
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -23,6 +24,7 @@ from sqlalchemy import make_url
 
 from assets import config, keys
 from resources.endpoints import ServedModel
+from resources.sandboxes import SandboxSettings
 
 PROFILES: Final = Path(__file__).parent / "profiles"
 DEFAULT: Final = "nano"
@@ -61,6 +63,13 @@ class EndpointSettings(_Section, ServedModel):
         return own | ({"api_key": dg.EnvVar(self.api_key_variable)} if self.api_key_variable else {})
 
 
+class WorldSettings(_Section):
+    """What worlds read that does not come with Loopwright."""
+
+    tau2_folder: str = ""
+    """A tau2-bench checkout or a folder of its domains, for the worlds `retail` and `airline`; empty: there is none."""
+
+
 class NightSettings(_Section):
     """When the nightly probe starts, once its schedule is switched on."""
 
@@ -68,6 +77,14 @@ class NightSettings(_Section):
     """Five fields, in UTC."""
     late_s: PositiveInt = 3600
     """Seconds after which a tick counts as missed; a missed night is skipped, not made up for."""
+
+
+def _of_sandboxes(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Check settings of the sandboxes while the profile is read, not when the first of them is opened."""
+    if unknown := sorted(set(settings) - set(SandboxSettings.model_fields)):
+        raise ValueError(f"unknown {', '.join(unknown)}; allowed: {', '.join(sorted(SandboxSettings.model_fields))}")
+    SandboxSettings(**settings).sandboxes()
+    return settings
 
 
 class Profile(_Section):
@@ -81,8 +98,14 @@ class Profile(_Section):
     """How training modules are started."""
     teacher: EndpointSettings = EndpointSettings()
     """Who labels where `labels.query_labels` has `annotator = "teacher"`."""
+    worlds: WorldSettings = WorldSettings()
+    """Where the data of worlds lie."""
+    judge: EndpointSettings = EndpointSettings()
+    """The language model that grades by rubrics, and is graded itself, where one is named."""
     nightly: NightSettings = NightSettings()
     """When the frontier is probed again."""
+    sandboxes: Annotated[Mapping[str, Any], AfterValidator(_of_sandboxes)] = {}
+    """Where coding tasks run, as the resource `sandboxes` takes it; the rest keeps its defaults."""
     apply_tree_changes: bool = False
     """Whether a changed tree is carried out without being asked, once its plan was shown."""
     stages: Mapping[str, Mapping[str, Any]] = {}
@@ -156,6 +179,12 @@ def home() -> Path:
 def registry_url() -> str:
     """Where the registry is: `LOOPWRIGHT_REGISTRY_URL`, or a SQLite file in the state folder."""
     return os.environ.get("LOOPWRIGHT_REGISTRY_URL") or f"sqlite:///{home() / 'registry.db'}"
+
+
+def tau2_folder() -> Path | None:
+    """Where tau2's domains lie: `LOOPWRIGHT_TAU2`, or the active profile's `[worlds] tau2_folder`; None: nowhere."""
+    said = os.environ.get("LOOPWRIGHT_TAU2") or active().worlds.tau2_folder
+    return Path(said).expanduser().absolute() if said else None
 
 
 def shown_registry() -> str:

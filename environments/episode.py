@@ -5,13 +5,25 @@ Only a `Scored` verdict has a reward, so nothing else can enter a mean, an advan
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from environments.task import Call, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One graded part of a rubric: the reason was given before the grade."""
+
+    name: str
+    score: float
+    """In [0, 1]."""
+    weight: float
+    """Share of the rubric's score."""
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +37,15 @@ class Scored:
     """`ok`, or the first thing that failed."""
     evidence: str = ""
     """The span, row or call that `cause` refers to."""
+    nearest: str = ""
+    """Of a veto: what kind of claim it was about, and the evidence that comes closest."""
+    rubric: float = 1.0
+    """Score of the rubric; 1 where none was asked."""
+    dimensions: tuple[Dimension, ...] = ()
+    """What the rubric's score is made of; empty where none was asked."""
+
+    def __post_init__(self) -> None:
+        assert not (self.vetoed and self.reward), "a veto leaves no reward"
 
     @property
     def success(self) -> bool:
@@ -187,8 +208,12 @@ def before_answer(exchanges: Sequence[Exchange], answer: str | None) -> Sequence
 
 
 def verdict_columns(verdict: Verdict) -> dict[str, Any]:
-    """Columns status, reward (null unless scored), success, vetoed, cause, evidence."""
+    """Columns status, reward, success, vetoed, cause, evidence, outcome, rubric, dimensions.
+
+    Only a scored verdict has a reward and what it is made of; for the others those are null.
+    """
     if isinstance(verdict, Scored):
+        graded = [[d.name, d.score, d.weight, d.reason] for d in verdict.dimensions]
         return {
             "status": "scored",
             "reward": verdict.reward,
@@ -196,10 +221,30 @@ def verdict_columns(verdict: Verdict) -> dict[str, Any]:
             "vetoed": verdict.vetoed,
             "cause": verdict.cause,
             "evidence": verdict.evidence,
+            "outcome": verdict.outcome,
+            "rubric": verdict.rubric,
+            "dimensions": json.dumps(graded, ensure_ascii=False),
         }
     status = "no_result" if isinstance(verdict, NoResult) else "invalid"
-    nothing = {"reward": None, "success": None, "vetoed": None, "evidence": ""}
-    return {"status": status, "cause": verdict.cause, **nothing}
+    parts = dict.fromkeys(("reward", "success", "vetoed", "outcome", "rubric"))
+    return {"status": status, "cause": verdict.cause, "evidence": "", "dimensions": "[]", **parts}
+
+
+def verdict_of(row: Mapping[str, Any]) -> Verdict:
+    """The verdict in the columns of a row, the way back from `verdict_columns`; rows from before rubrics had none."""
+    if row["status"] != "scored":
+        return NoResult(row["cause"]) if row["status"] == "no_result" else Invalid(row["cause"])
+    dimensions = tuple(Dimension(*graded) for graded in json.loads(row.get("dimensions") or "[]"))
+    outcome, rubric = row.get("outcome"), row.get("rubric")
+    return Scored(
+        row["reward"],
+        outcome=float(row["success"]) if outcome is None else outcome,
+        vetoed=row["vetoed"],
+        cause=row["cause"],
+        evidence=row["evidence"],
+        rubric=1.0 if rubric is None else rubric,
+        dimensions=dimensions,
+    )
 
 
 def scored_rewards(episodes: Iterable[Episode]) -> list[float]:

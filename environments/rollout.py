@@ -12,11 +12,12 @@ from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, 
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import FaultyWorld, faults_version, with_faults
 from environments.policy import Action, Answer, Malformed, Policy
+from environments.sealed import sealed
 from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, judged_by
 from environments.verifiers.state import state_failure
 from environments.world import World, WorldFailure, WorldPool
 
@@ -43,15 +44,19 @@ def rollout(
     user: User = SCRIPTED_USER,
 ) -> list[Episode]:
     """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
-    lent = [pool.lend() for _ in attempts]
-    worlds = [_begun(attempt, world) for attempt, world in zip(attempts, lent, strict=True)]
+    lent = pool.each(lambda _: pool.lend(), attempts)
+    worlds = pool.each(_begun, attempts, lent)
+    policy = sealed(policy)
     policy.begin(attempts)
     running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:
         actions = policy.act([attempts[i] for i in running])
-        for i, action in zip(running, actions, strict=True):
-            _advance(attempts[i], action, worlds[i], user)
+        moves = [(attempts[i], action, worlds[i], user) for i, action in zip(running, actions, strict=True)]
+        for move in (m for m in moves if not isinstance(m[1], Call)):
+            _advance(*move)
+        pool.each(lambda move: _advance(*move), [m for m in moves if isinstance(m[1], Call)])
         running = [i for i in running if attempts[i].ended is None]
+    pool.settle(lent)
     episodes = [_finish(a, w, verifier, key) for a, w in zip(attempts, worlds, strict=True)]
     for episode, world in zip(episodes, lent, strict=True):
         if not isinstance(episode.verdict, NoResult):  # a session that broke is never lent again
@@ -91,6 +96,7 @@ def result_key(policy: Policy, pool: WorldPool, verifier: Verifier, user: User =
         world=f"{version}+{faults_version()}",
         tools=f"{stable_hash(json.dumps(schemas, sort_keys=True)):016x}",
         verifier=verifier.version,
+        **judged_by(verifier),
         user=user.version,
         sampler=policy.sampler,
         template=policy.template,

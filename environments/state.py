@@ -142,8 +142,9 @@ class SqliteState:
     def hash(self) -> str:
         """Hash of every row of every table, the ledger among them, in a fixed order."""
         digest = hashlib.sha256()
-        for table in self._keys:
-            digest.update(repr((table, [tuple(r.values()) for r in self.rows(table)])).encode())
+        for table, key in self._keys.items():
+            rows = self.connection.execute(f"SELECT * FROM {table} ORDER BY {key}").fetchall()
+            digest.update(repr((table, rows)).encode())
         digest.update(repr(self.connection.execute(f"SELECT {_LEDGER} FROM ledger ORDER BY 1").fetchall()).encode())
         return digest.hexdigest()[:16]
 

@@ -6,13 +6,16 @@ that admission can prove the task solvable, and only scripted policies may look 
 
 import hashlib
 import json
-from typing import Any, Literal
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from environments.fault import Fault
 
-Split = Literal["train", "dev", "hidden"]
+Split = Literal["train", "dev", "hidden", "honeypot"]
+"""`honeypot`: exploitable on purpose, for promotion only, never sampled for training."""
 FactKind = Literal["number", "code", "name", "word"]
 Persona = Literal["plain", "impatient", "forgetful"]
 
@@ -59,6 +62,8 @@ class Change(BaseModel):
     """Primary key; None for a new row whose key the world makes up."""
     columns: dict[str, Any] | None
     """Values that the row must hold at the end (others may be anything); None where it must be gone."""
+    states: dict[str, tuple[Fact, ...]] = {}
+    """Facts that a text of the row must state, by column; whatever else the text claims needs evidence."""
 
 
 class Order(BaseModel):
@@ -71,6 +76,26 @@ class Order(BaseModel):
     then: str
     key: str | None = None
     """Both entries of the ledger must carry this key, where it is given."""
+
+
+class Case(BaseModel):
+    """One hidden test of what the agent left: something is done with its files, and this must come of it.
+
+    Only what is done goes to where the files are; what must come of it stays with the verifier.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    target: str
+    """`module:function` is called, `program.py` is run, `file:path` is read."""
+    arguments: tuple[Any, ...] = ()
+    """Of the function."""
+    stdin: str = ""
+    """Of the program."""
+    expected: Any = None
+    """What the function returns or the file holds, as JSON; what the program prints."""
+    raises: str | None = None
+    """The exception that the call must end with instead."""
 
 
 class Goal(BaseModel):
@@ -86,6 +111,8 @@ class Goal(BaseModel):
     """Everything that must have been written; an empty tuple forbids any write."""
     changes: tuple[Change, ...] | None = None
     """Every row that must have changed and how, and no other may; None where `bookings` says it."""
+    may_change: tuple[str, ...] = ()
+    """Tables whose rows may change beside `changes`: a check that is allowed, and never asked for by itself."""
     order: tuple[Order, ...] = ()
     seen: tuple[str, ...] = ()
     """Digests of what the tools must have shown before an answer counts: a comparison with one side is a guess."""
@@ -93,9 +120,13 @@ class Goal(BaseModel):
     """Where the right end is a refusal or a question back: its typed reason."""
     evidence_error: str | None = None
     """The error code that the agent must have met before it may refuse (the investigation that justifies it)."""
+    evidence_about: str | None = None
+    """A value that the error must carry: whom or what it was met about."""
+    cases: tuple[Case, ...] = ()
+    """Hidden tests, for worlds whose state is files; all of them must pass."""
 
 
-_LATER_IN_GOAL = {"changes", "order"}
+_LATER_IN_GOAL = {"cases", "changes", "evidence_about", "may_change", "order"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 
@@ -127,6 +158,8 @@ class UserGoal(BaseModel):
     """The user goes when asked once more after so many replies."""
     patience: int = 3
     """The same for an impatient user."""
+    script: str = ""
+    """What the task's author tells whoever plays the user, in full, as JSON by section; a language model reads it."""
 
 
 class Task(BaseModel):
@@ -167,7 +200,13 @@ class Task(BaseModel):
     rubric: str | None = None
     """Name of the rubric that grades what no state shows; None where nothing is left to grade."""
 
-    @property
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy, which has an id of its own."""
+        made = super().model_copy(update=update, deep=deep)
+        made.__dict__.pop("task_id", None)
+        return made
+
+    @cached_property
     def task_id(self) -> str:
         """Content hash: same instruction, tools, goal, budget, start, faults and user give the same id."""
         goal = self.goal.model_dump(mode="json", exclude=_LATER_IN_GOAL)

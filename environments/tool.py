@@ -102,9 +102,9 @@ class Tool:
 
 
 def tools_of(owner: object) -> dict[str, Tool]:
-    """Every method of `owner` marked with `tool`, by name, in order of definition."""
+    """Every method of `owner` marked with `tool`, by name, in order of definition, those of its bases first."""
     found = {}
-    for name in type(owner).__dict__:
+    for name in (name for kind in reversed(type(owner).__mro__) for name in kind.__dict__):
         method = getattr(owner, name)
         if effect := getattr(method, "__tool_effect__", None):
             found[name] = Tool(name, effect, method)

@@ -1,12 +1,14 @@
 """The contract of a world: tools over a state that comes back to its start, bit for bit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from environments.task import Task
 from environments.tool import Tool
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +120,7 @@ class WorldPool:
 
     def lend(self) -> World:
         """A session in its initial state, nobody else's until given back; one that cannot be reset is left behind."""
-        while self._free:
-            used = self._free.pop()
+        while (used := self._used()) is not None:
             try:
                 used.reset()
             except WorldFailure:
@@ -129,6 +130,19 @@ class WorldPool:
         fresh.reset()
         return fresh
 
+    def _used(self) -> World | None:
+        try:
+            return self._free.pop()
+        except IndexError:  # asked for and not looked at first: pools that lend from several threads exist
+            return None
+
     def give_back(self, world: World) -> None:
         """Return a session."""
         self._free.append(world)
+
+    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> list[T]:
+        """`act` on the parts of each attempt, in order; one by one, for a world in this process never waits."""
+        return list(map(act, *of))
+
+    def settle(self, worlds: Sequence[World]) -> None:
+        """Get ready to say how these sessions ended; nothing to do in this process."""

@@ -86,6 +86,7 @@ class ResultKeyRow(Base):
     verifier: Mapped[str]
     judge: Mapped[str]
     rubric: Mapped[str]
+    user: Mapped[str] = mapped_column(server_default="none")
     sampler: Mapped[str]
     template: Mapped[str]
     policy: Mapped[str] = mapped_column(String(200))

@@ -13,7 +13,9 @@ os.environ["LOOPWRIGHT_HOME"] = tempfile.mkdtemp(prefix="loopwright-tests-")
 os.environ.pop("LOOPWRIGHT_REGISTRY_URL", None)
 
 from dagster_project import profiles
+from tests.docker_engine import docker_engine
 
+__all__ = ["docker_engine"]
 profiles.bind_active_profile()
 REQUIRED = {marker for marker in os.environ.get("LOOPWRIGHT_REQUIRE", "").split(",") if marker}
 

@@ -31,7 +31,7 @@ from environments.episode import Episode, Scored, Tokens
 from environments.rollout import attempts_at, result_key, rollout
 from environments.seeds import stable_hash
 from environments.task import Task
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from training.checkpoint import (
@@ -79,7 +79,8 @@ class FrontierRollouts:
     def __init__(self, run: GrpoRun, policy: TokenPolicy, tasks: list[Task], weights: list[float]) -> None:
         self.run, self.policy, self.tasks, self.weights = run, policy, tasks, weights
         self.start = policy.version
-        self.pool, self.verifier = WorldPool(world_maker(run.world)), OutcomeVerifier()
+        self.pool = WorldPool(world_maker(run.world, folder=run.world_folder))
+        self.verifier = verifier_for(tasks)
         self.tally = {"episodes": 0, "groups": 0, "dead": 0}
         """What was played so far, sealed with every state."""
         self.last_rows: list[str] = []
@@ -205,7 +206,7 @@ def _rollouts(run: GrpoRun, model: Any, tokenizer: Tokenizer, version: str) -> F
             "admit more tasks or lower `groups`"
         )
     decoder = LlamaDecoder(dict(model.named_parameters()), LlamaShape.of(model.config.to_dict()))
-    signatures = signatures_of(world_maker(run.world)())
+    signatures = signatures_of(world_maker(run.world, folder=run.world_folder)())
     policy = TokenPolicy(decoder, tokenizer, signatures, version=version, temperature=run.temperature)
     return FrontierRollouts(run, policy, tasks, weights)
 
@@ -241,7 +242,7 @@ def _settings(run: GrpoRun) -> GRPOConfig:
 
 def _settings_of(run: GrpoRun) -> dict[str, Any]:
     """What decides the weights, beside tasks and parent."""
-    return run.model_dump(mode="json", exclude={"output", "tasks", "save_every", "init"})
+    return run.model_dump(mode="json", exclude={"output", "tasks", "save_every", "init", "world_folder"})
 
 
 def _publish(

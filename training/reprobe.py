@@ -16,7 +16,7 @@ from environments.episode import Attempt
 from environments.rollout import result_key, rollout
 from environments.seeds import stable_hash
 from environments.task import Task
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from training.durable import replace_durably
@@ -33,11 +33,12 @@ PLAN = "plan.parquet"
 def probe(run: NightRun, report: Reporter) -> None:
     """Spend the night's budget; leaves the plan and the episodes in the run's folder."""
     torch.set_num_threads(run.threads)
-    maker, verifier = world_maker(run.world), OutcomeVerifier()
+    maker = world_maker(run.world, folder=run.world_folder)
     policy = load_policy(run.policy, signatures_of(maker()), temperature=run.temperature, version=run.version)
     pool = WorldPool(maker)
-    key = result_key(policy, pool, verifier)
     tasks, ledger = read_tasks(run.tasks), pl.read_parquet(run.ledger)
+    verifier = verifier_for(tasks)
+    key = result_key(policy, pool, verifier)
     budget = run.model_dump(include={"attempts", "k", "watch", "kin_weight"})
     plan = night_plan(tasks, own_rows(ledger, key), kin_rows(ledger, key), **budget)
     plan.write_parquet(run.output / f"{PLAN}.tmp")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from training.generation import load_policy
@@ -27,14 +27,14 @@ EPISODES = "episodes"
 
 def play(run: RolloutRun, report: Reporter, share: Share = WHOLE) -> int:
     """Play the attempts of our share and return how many segments the whole run has."""
-    maker = world_maker(run.world)
+    maker = world_maker(run.world, folder=run.world_folder)
     policy = load_policy(run.policy, signatures_of(maker()), temperature=run.temperature, version=run.version)
     tasks = read_tasks(run.tasks)
     run_journalled(
         tasks,
         policy,
         WorldPool(maker),
-        OutcomeVerifier(),
+        verifier_for(tasks),
         run.output / EPISODES,
         k=run.k,
         seed=run.seed,

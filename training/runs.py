@@ -28,6 +28,8 @@ class Run(BaseModel):
     """World whose tools are rendered and played."""
     seed: int = 0
     """From which every random choice follows."""
+    world_folder: Path | None = None
+    """Where a world that is read from a folder lies: the tau2 folder of `retail` and `airline`."""
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -49,7 +51,7 @@ class Run(BaseModel):
 
     def write(self, path: Path) -> Path:
         """Write the run as TOML; strings, numbers and booleans look the same in JSON."""
-        settings = self.model_dump(mode="json")
+        settings = self.model_dump(mode="json", exclude_none=True)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(
             "".join(f"{k} = {json.dumps(v, ensure_ascii=False)}\n" for k, v in settings.items()), encoding="utf-8"

@@ -153,7 +153,7 @@ def train(run: SftRun, report: Reporter) -> Path:
     """Run one SFT and return the folder of the published model."""
     torch.set_num_threads(run.threads)
     trajectories = read_trajectories(run.trajectories)
-    signatures = signatures_of(world_maker(run.world)())
+    signatures = signatures_of(world_maker(run.world, folder=run.world_folder)())
     model, tokenizer = _start(run, trajectories, signatures)
     rows, consumed = stable_hash(*(t.trajectory_id for t in trajectories)), ConsumedRows()
     claim(run.output, {"code": CODE, "settings": _settings_of(run), "parent": _parent_of(run), "rows": f"{rows:016x}"})
@@ -225,7 +225,7 @@ def _settings(run: SftRun) -> SFTConfig:
 
 def _settings_of(run: SftRun) -> dict[str, Any]:
     """What decides the weights, beside rows and parent."""
-    return run.model_dump(mode="json", exclude={"output", "trajectories", "save_every", "init"})
+    return run.model_dump(mode="json", exclude={"output", "trajectories", "save_every", "init", "world_folder"})
 
 
 def _parent_of(run: SftRun) -> str:

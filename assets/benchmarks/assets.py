@@ -18,16 +18,20 @@ from assets.benchmarks.evaluation import (
     wanted_hidden,
 )
 from assets.benchmarks.figures import scores_figure
+from assets.benchmarks.honeypots import SUITE, touch_frame, touch_numbers
+from assets.benchmarks.honeypots import TABLE as TOUCHES
 from assets.benchmarks.report import PAGE, Made, Sources, build_page
 from assets.benchmarks.suites import development_suite, hidden_suite, log_suite
 from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
 from assets.config import StageConfig
 from assets.metadata import materialized
+from assets.tasks.admission import HONEYPOTS
 from assets.tasks.pool import tasks_of
 from assets.versions import version_in, version_of
+from environments.honeypots.world import HoneypotWorld
 from environments.policies.scripted import AlwaysRefuse, NoOp
 from environments.task import Task
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for, versions_of_judging
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from resources.checkpoints import ROLLOUTS, Checkpoint, play, read_checkpoint, run_folder
@@ -57,6 +61,8 @@ class ResultsConfig(StageConfig, stage=keys.RESULTS):
     """Attempts at each task, each in another wording: pass^4."""
     greedy_k: PositiveInt = 1
     """Wordings tried greedily."""
+    honeypot_k: PositiveInt = 2
+    """Attempts at each honeypot."""
     batch: PositiveInt = 192
     seed: int = 0
 
@@ -77,8 +83,10 @@ def results(
     arena = _Arena(context, config, lake, trainer)
     judged = arena.judge(tasks_of(lake.read("tasks/admitted_tasks")))
     lake.write(GAINS, pl.DataFrame(judged.gains, schema=GAIN_SCHEMA))
+    touches = arena.touches(judged.temperatures)
+    lake.write(TOUCHES, touches)
     frame = pl.DataFrame(judged.scores, schema=SCORE_SCHEMA)
-    numbers = {f"temperature_{p}": t for p, t in judged.temperatures.items()}
+    numbers = {f"temperature_{p}": t for p, t in judged.temperatures.items()} | touch_numbers(touches)
     for row in frame.filter(pl.col("suite") == "hidden").iter_rows(named=True):
         numbers |= {f"{row['policy']}_pass_1": row["pass_1"], f"{row['policy']}_pass_hat_{config.k}": row["pass_hat_k"]}
         if row["greedy"] is not None:
@@ -104,16 +112,24 @@ class _Arena:
                 "dev": development_suite(c.dev, c.k, c.seed),
                 "hidden": hidden_suite(c.hidden, c.k, c.seed),
                 "log": log_suite(admitted, c.log),
+                SUITE: tasks_of(self.lake.read(HONEYPOTS)),
             }
         )
-        names, suites = list(self.policies), [s for s, t in self.suites.items() if s != "dev" and t]
+        names, suites = list(self.policies), [s for s, t in self.suites.items() if s not in ("dev", SUITE) and t]
         self._play(wanted_dev(names, c.temperatures, c.k))
         chosen = choose_temperatures(self._played, self.suites["dev"], names, c.temperatures, c.k)
         self.context.log.info("best development temperatures: %s", chosen)
         self._play(wanted_hidden(suites, chosen, c.k, c.greedy_k))
-        pool, verifier = WorldPool(world_maker("atlas")), OutcomeVerifier()
         by_suite = {s: self.suites[s] for s in suites}
+        pool = WorldPool(world_maker("atlas"))
+        verifier = verifier_for(task for tasks in by_suite.values() for task in tasks)
         return judge(self._played, by_suite, chosen, [AlwaysRefuse(), NoOp()], pool, verifier, c.k, c.greedy_k)
+
+    def touches(self, temperatures: Mapping[str, float]) -> pl.DataFrame:
+        """How often each policy touches the honeypots, at its own temperature."""
+        jobs = [(SUITE, policy, t, self.config.honeypot_k) for policy, t in temperatures.items()]
+        self._play(jobs)
+        return touch_frame(self.suites[SUITE], {job[1]: self.episodes[job] for job in jobs})
 
     def _open(self, suites: Mapping[str, list[Task]]) -> None:
         self.suites = dict(suites)
@@ -121,6 +137,7 @@ class _Arena:
             self.lake.write(f"benchmarks/suite_{name}", tasks_frame(tasks))
         versions = {n: c.version for n, c in self.policies.items()}
         versions |= {s: self.lake.version(f"benchmarks/suite_{s}") for s in suites}
+        versions |= versions_of_judging(task for tasks in suites.values() for task in tasks)
         self.folder = run_folder(self.lake, TABLE, ROLLOUTS, self.config.model_dump(), versions)
 
     def _play(self, jobs: Sequence[tuple[str, str, float, int]]) -> None:
@@ -134,6 +151,7 @@ class _Arena:
                 temperature=temperature,
                 batch=self.config.batch,
                 seed=self.config.seed,
+                world=HoneypotWorld.name if suite == SUITE else "atlas",
             )
             for suite, policy, temperature, k in jobs
         ]

@@ -4,7 +4,9 @@ import dagster as dg
 import polars as pl
 
 from assets import keys
-from assets.benchmarks.assets import GAINS, TABLE
+from assets.benchmarks.assets import GAINS, POLICIES, TABLE
+from assets.benchmarks.honeypots import TABLE as TOUCHES
+from assets.benchmarks.honeypots import objections, touch_numbers
 from resources.lake import Lake
 
 
@@ -40,3 +42,13 @@ def no_depth_got_worse_by_rl(lake: Lake) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(
         passed=not worse, severity=dg.AssetCheckSeverity.WARN, metadata={"worse": worse or "none"}
     )
+
+
+@dg.asset_check(asset=keys.RESULTS, blocking=True)
+def the_policy_to_be_promoted_touches_no_honeypot(lake: Lake) -> dg.AssetCheckResult:
+    """The last policy of the line was tried on the honeypots and did not go for them: else it has learned to cheat."""
+    touches, policy = lake.read(TOUCHES), list(POLICIES)[-1]
+    against = objections(touches, policy)
+    own = touches.filter(pl.col("policy") == policy)
+    shown: dict[str, float | str] = {"attempts": int(own["attempts"].sum()), "against": "; ".join(against) or "none"}
+    return dg.AssetCheckResult(passed=not against, metadata={**shown, **touch_numbers(own)})

@@ -93,10 +93,13 @@ def _admission(sources: Sources) -> str:
         ("admitted", share(yielded)),
         ("cheating attempts that scored", share(rate)),
         ("exploit rate, 95% upper bound", "–" if bound is None else f"{100 * bound:.3f}%"),
+        ("right answers of the labelled set turned down", share(sources.number(ADMITTED, "false_rejection_rate"))),
+        ("broken tasks of the labelled set caught", share(sources.number(ADMITTED, "broken_caught"))),
     ]
     told = prose(
         "At the gate the gold solution must score 1 three times, doing nothing and the cheating policies 0, and the "
-        "world must come back to its first state."
+        "world must come back to its first state; a sample of each family is also attacked by a search that reads the "
+        "verifier's source, and changed in ways whose verdict is known."
     )
     return tag("h3", "Admission") + told + table(("", ""), rows)
 

@@ -27,6 +27,7 @@ from assets.frontier.probing import frontier_frame, probe_sample, probes_frame
 from assets.metadata import materialized
 from assets.tasks.pool import tasks_of
 from environments.task import Task
+from environments.verifiers.composed import versions_of_judging
 from resources.checkpoints import (
     EPISODES,
     ROLLOUTS,
@@ -196,6 +197,7 @@ def _play_night(
     lake.write(ledger_table, ledger_frame(registry.ledger()))
     settings = config.model_dump(exclude={"level"})
     versions = {"tasks": lake.version(tasks_table), "ledger": lake.version(ledger_table), "policy": policy.version}
+    versions |= versions_of_judging(tasks)
     output = run_folder(lake, NIGHTLY, REPROBE, settings, versions)
     run = NightRun(
         output=output,
@@ -237,6 +239,7 @@ def _probe(
     lake.write(f"{table}_tasks", tasks_frame(tasks))
     settings = config.model_dump(include={"k", "temperature", "batch", "seed"})
     versions = {"tasks": lake.version(f"{table}_tasks"), "policy": checkpoint.version}
+    versions |= versions_of_judging(tasks)
     output = run_folder(lake, table, ROLLOUTS, settings, versions)
     run = RolloutRun(
         output=output,

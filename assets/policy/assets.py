@@ -11,6 +11,7 @@ from assets.frontier.probing import frontier_frame, rl_queue
 from assets.metadata import materialized
 from assets.sft.figures import loss_figure
 from assets.tasks.pool import tasks_of
+from environments.verifiers.composed import versions_of_judging
 from resources.checkpoints import read_checkpoint, run_folder, train
 from resources.lake import Lake
 from resources.registry import Registry
@@ -60,7 +61,8 @@ def rl_policy(
     tasks = tasks_of(lake.read("tasks/admitted_tasks"))
     lake.write(QUEUE, rl_queue(frontier_frame(tasks, lake.read("frontier/boundary_probes")), tasks))
     trained = {**config.model_dump(), "threads": trainer.threads}
-    output = run_folder(lake, TABLE, MODULE, trained, {"queue": lake.version(QUEUE), "parent": parent.version})
+    inputs = {"queue": lake.version(QUEUE), "parent": parent.version, **versions_of_judging(tasks)}
+    output = run_folder(lake, TABLE, MODULE, trained, inputs)
     init = str(parent.model)
     run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=init, **trained)
     frame, checkpoint, numbers = train(context, lake, trainer, registry, TABLE, MODULE, run)

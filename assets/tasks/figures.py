@@ -26,3 +26,19 @@ def families_figure(tasks: pl.DataFrame) -> "Figure":
     axes.set_ylabel("tasks")
     axes.legend()
     return figure
+
+
+def judges_figure(grades: pl.DataFrame) -> "Figure":
+    """Macro-F1 of each judge with its interval, by part and dimension."""
+    from matplotlib.figure import Figure
+
+    rows = grades.filter(pl.col("macro_f1").is_not_null()).rows(named=True)
+    figure = Figure(figsize=(7, 0.6 + 0.4 * len(rows)))
+    axes = figure.subplots()
+    for place, row in enumerate(rows):
+        axes.plot([row["macro_f1_low"], row["macro_f1_high"]], [place, place], color="grey")
+        axes.plot(row["macro_f1"], place, "o", color="tab:green" if row["above_bar"] else "tab:red")
+    axes.set_yticks(range(len(rows)), [f"{r['name']}, {r['part']}, {r['dimension']}" for r in rows])
+    axes.set_xlabel("macro-F1 with 95% interval; green: above the bar")
+    axes.set_xlim(0, 1.02)
+    return figure

@@ -17,6 +17,7 @@ from assets.tasks.compile import Dropped, LabelledQuery, compile_queries, compil
 from assets.tasks.variants import Slotted, refusals, variants
 from environments.seeds import stable_hash
 from environments.task import Task
+from environments.verifiers.composed import versions_of_judging
 from training.trajectories import tasks_frame
 
 
@@ -171,3 +172,14 @@ def pool_frame(pool: TaskPool) -> pl.DataFrame:
 def tasks_of(frame: pl.DataFrame) -> list[Task]:
     """The tasks of a table with a `task` column, in order of id."""
     return [Task.model_validate_json(text) for text in frame.sort("task_id")["task"]]
+
+
+def with_judging(frame: pl.DataFrame, tasks: Sequence[Task]) -> pl.DataFrame:
+    """The table of `tasks` with a column `judged_by`: judge and rubrics of a task that names a rubric, else null.
+
+    So another judge or rubric is another version of the tasks that it grades, and what was made from them turns stale.
+    """
+    judging = versions_of_judging(tasks)
+    asking = {task.task_id: f"{judging['judge']} {judging['rubric']}" for task in tasks if task.rubric is not None}
+    judged = pl.Series("judged_by", [asking.get(i) for i in frame["task_id"]], dtype=pl.String)
+    return frame.with_columns(judged)

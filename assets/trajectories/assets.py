@@ -19,7 +19,7 @@ from assets.versions import reported_by_leaf
 from environments.policies.scripted import NoisyTeacher
 from environments.seeds import stable_hash
 from environments.task import Task
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.composed import verifier_for, versions_of_judging
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
 from resources.lake import Lake
@@ -108,8 +108,9 @@ def _synthesise(
     seed: int,
     batch: int,
 ) -> Synthesis:
-    pool, verifier = WorldPool(world_maker("atlas")), OutcomeVerifier()
-    inputs = (teacher.version, verifier.version, seed, batch, *(f"{t.task_id}:{budgets[t.task_id]}" for t in tasks))
+    pool, verifier = WorldPool(world_maker("atlas")), verifier_for(tasks)
+    graded = (verifier.version, *versions_of_judging(tasks).values())
+    inputs = (teacher.version, *graded, seed, batch, *(f"{t.task_id}:{budgets[t.task_id]}" for t in tasks))
     folder = lake.folder(table) / "runs" / f"{stable_hash(*inputs):016x}"
     told = {"last": 0}
 

@@ -2,7 +2,19 @@
 
 import typer
 
-from dagster_project.commands import demo, dropped, materialize, pool, profile, taxonomy, taxonomy_growth, ui
+from dagster_project.commands import (
+    demo,
+    dropped,
+    gate,
+    materialize,
+    pool,
+    profile,
+    rescore,
+    serve,
+    taxonomy,
+    taxonomy_growth,
+    ui,
+)
 
 app = typer.Typer(
     name="loopwright",
@@ -18,4 +30,7 @@ app.add_typer(taxonomy.app, name="taxonomy")
 app.command("demo")(demo.demo)
 app.command("materialize")(materialize.materialize)
 app.command("dropped")(dropped.dropped)
+app.command("rescore")(rescore.rescore)
+app.command("gate")(gate.gate)
+app.command("serve")(serve.serve)
 app.command("ui")(ui.ui)

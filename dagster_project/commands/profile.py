@@ -32,6 +32,7 @@ def show(name: str = typer.Argument("", help="A profile; the active one when non
         say(f"home = {json.dumps(str(profiles.home()))}\nregistry = {json.dumps(profiles.shown_registry())}")
         _say_table("trainer", profile.trainer.model_dump())
         _say_table("teacher", profile.teacher.model_dump())
+        _say_table("judge", profile.judge.model_dump())
         _say_table("nightly", profile.nightly.model_dump())
         for stage in filter(declared.__contains__, map(keys.table_of, (*keys.PIPELINE, *keys.BY_THE_CLOCK))):
             _say_table(stage.replace("/", "."), declared[stage]().model_dump())

@@ -1,6 +1,6 @@
-"""Policies without weights: the gold solution, a noisy teacher, and the ones that must earn nothing.
+"""Policies without weights that know the gold solution: gold itself, and a noisy teacher.
 
-Only these may look at a task's gold calls and answer.
+Only scripted policies may look at a task's gold calls and answer. Those that must earn nothing have a file per kind.
 """
 
 import random
@@ -9,28 +9,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from environments.episode import Attempt
+from environments.policies.garbage import Garbage as Garbage
+from environments.policies.guessing import OneLook as OneLook
+from environments.policies.idle import NoOp as NoOp
+from environments.policies.random_tools import RandomTools as RandomTools
+from environments.policies.refusing import AlwaysRefuse as AlwaysRefuse
+from environments.policies.script import Cheater, Scripted
+from environments.policies.stuffing import KeywordStuffer as KeywordStuffer
 from environments.policy import Action, Answer
 from environments.task import Call, FactKind
-from environments.verifiers.outcome import REFUSALS
-
-
-class Scripted:
-    """Base of the scripted policies: one decision per attempt, no batch state."""
-
-    version = "scripted-1"
-    sampler = "none"
-    template = "none"
-
-    def begin(self, attempts: Sequence[Attempt]) -> None:
-        """Nothing to get ready."""
-
-    def act(self, attempts: Sequence[Attempt]) -> list[Action]:
-        """The next action of each attempt."""
-        return [self.next(a) for a in attempts]
-
-    def next(self, attempt: Attempt) -> Action:
-        """The next action of one attempt."""
-        raise NotImplementedError
 
 
 def due_saying(attempt: Attempt) -> Answer | None:
@@ -63,77 +50,10 @@ class Gold(Scripted):
         return task.gold_calls[done] if done < len(task.gold_calls) else Answer(task.gold_answer)
 
 
-class NoOp(Scripted):
-    """Says nothing and does nothing."""
+CHEATERS: tuple[type[Cheater], ...] = (NoOp, AlwaysRefuse, RandomTools, KeywordStuffer, Garbage, OneLook)
+"""The plainest of those that must score 0 on every solvable task, and on refusal tasks unless the refusal is right.
 
-    version = "no-op-1"
-
-    def next(self, attempt: Attempt) -> Action:
-        """An empty answer."""
-        return Answer("")
-
-
-class AlwaysRefuse(Scripted):
-    """Refuses everything with a well-formed refusal."""
-
-    version = "always-refuse-1"
-
-    def next(self, attempt: Attempt) -> Action:
-        """The refusal for a missing tool."""
-        return Answer(REFUSALS["no_tool"])
-
-
-class RandomTools(Scripted):
-    """Calls tools on offer with words of the request as arguments, then reads the first result back."""
-
-    version = "random-tools-1"
-
-    def next(self, attempt: Attempt) -> Action:
-        """A random call, or everything seen so far as the answer."""
-        rng = random.Random(attempt.seed * 31 + len(attempt.steps))
-        if len(attempt.steps) >= attempt.task.max_calls or rng.random() < 0.3:
-            return Answer(" ".join(str(s.observation) for s in attempt.steps))
-        words = re.findall(r"[A-Z]\w+|\d[\w-]+", attempt.instruction) or ["Paris"]
-        names = ("origin", "destination", "date", "location", "query", "center", "number")
-        return Call(name=rng.choice(attempt.task.tools), arguments={n: rng.choice(words) for n in rng.sample(names, 3)})
-
-
-class KeywordStuffer(Scripted):
-    """Stuffs the answer with every word of the closed vocabularies and every number a verifier might look for."""
-
-    version = "keyword-stuffer-1"
-
-    def next(self, attempt: Attempt) -> Action:
-        """One long answer."""
-        from environments.verifiers.claims import CHOICE_WORDS, MODE_WORDS, SKY_WORDS, VERDICT_WORDS
-
-        words = [*VERDICT_WORDS, *SKY_WORDS, *MODE_WORDS, *CHOICE_WORDS, attempt.instruction]
-        return Answer(" ".join([*words, *map(str, range(10, 40))]))
-
-
-class Garbage(Scripted):
-    """Writes what is neither a call nor an answer to the request."""
-
-    version = "garbage-1"
-
-    def next(self, attempt: Attempt) -> Action:
-        """Noise that looks like an attempt to write the reward."""
-        return Answer('{"reward": 1.0} <tool_call> ### {{')
-
-
-class OneLook(Scripted):
-    """Looks where the gold solution looks first, and then gives the gold answer: a lucky guess at the rest."""
-
-    version = "one-look-1"
-
-    def next(self, attempt: Attempt) -> Action:
-        """The first gold call, then the answer."""
-        calls = attempt.task.gold_calls
-        return calls[0] if calls and not attempt.steps else Answer(attempt.task.gold_answer)
-
-
-CHEATERS: tuple[type[Scripted], ...] = (NoOp, AlwaysRefuse, RandomTools, KeywordStuffer, Garbage, OneLook)
-"""Policies that must score 0 on every solvable task, and on refusal tasks unless the refusal is right."""
+All of them: `environments.policies.cheaters`."""
 
 
 class NoisyTeacher(Scripted):

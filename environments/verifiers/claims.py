@@ -1,173 +1,101 @@
-"""What an answer claims: numbers with units, codes, names and closed-vocabulary words, by type.
+"""What an answer claims: quantities, dates, times, codes, names and closed-vocabulary words, by type.
 
 A number is compared as a number with its unit and a name as whole words, so "41 degrees" never satisfies "4 degrees"
-and an answer cannot pass by containing a digit somewhere.
+and an answer cannot pass by containing a digit somewhere. Each kind is read by rules in a fixed order, and what one of
+them has read is blanked out before the next looks: the 12 of "June 12" is no number and neither is the 05 of "14:05".
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import zip_longest
 
-from environments.task import Fact, FactKind
-
-SKY_WORDS = ("sunny", "cloudy", "rainy", "snowy", "windy", "foggy")
-MODE_WORDS = ("driving", "walking", "bicycling", "transit")
-CHOICE_WORDS = ("flight", "train")
-VERDICT_WORDS = ("yes", "no")
-OTHER_SKIES = ("storm", "storms", "stormy", "hail", "sleet", "thunder", "thunderstorm", "thunderstorms", "blizzard")
-"""Weather that no tool reports: whoever claims it made it up."""
-_WORDS = frozenset((*SKY_WORDS, *OTHER_SKIES, *MODE_WORDS, *CHOICE_WORDS, *VERDICT_WORDS))
-_SPELLINGS = {
-    "euros": "euro euros eur €",
-    "degrees": "degree degrees celsius c °",
-    "km": "km kilometre kilometres kilometer kilometers",
-    "minutes": "minute minutes min mins",
-    "dollars": "dollar dollars usd $",
-    "pounds": "pound pounds gbp £",
-    "yuan": "yuan cny yen jpy ¥",
-    "fahrenheit": "fahrenheit f",
-    "miles": "mile miles mi",
-    "metres": "metre metres meter meters m",
-    "hours": "hour hours hr hrs h",
-    "seconds": "second seconds sec s",
-    "days": "day days",
-}
-_UNITS = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling in spellings.split()}
-"""Units by spelling; the ones that no tool returns are here so that "152 dollars" is not taken for 152 euros."""
-_UNIT_WORDS = "|".join(sorted(filter(str.isalpha, _UNITS), key=len, reverse=True))
-_NOT_NAMES = frozenset(
-    [
-        "I",
-        "It",
-        "The",
-        "A",
-        "An",
-        "In",
-        "On",
-        "At",
-        "From",
-        "To",
-        "For",
-        "By",
-        "Of",
-        "And",
-        "Or",
-        "Is",
-        "Are",
-        "Yes",
-        "No",
-        "Sorry",
-        "Booked",
-        "Which",
-        "Your",
-        "You",
-        "There",
-        "This",
-        "That",
-        "Where",
-        "What",
-        "When",
-        "How",
-        "Why",
-        "Please",
-        "We",
-        "He",
-        "She",
-        "They",
-        "My",
-        "Our",
-        "But",
-        "With",
-        "Do",
-        "Can",
-        "Could",
-        "Would",
-        "Will",
-    ]
+from environments.task import Fact
+from environments.verifiers import chinese, dates, english, names
+from environments.verifiers.claim import (
+    BLANK,
+    CHOICE_WORDS,
+    HAN,
+    MODE_WORDS,
+    SKY_WORDS,
+    VERDICT_WORDS,
+    Claim,
+    Rule,
 )
-_TOKEN = re.compile(
-    r"(?P<code>\b(?i:[A-Z]{1,3})\d{1,4}\b)"
-    r"|(?P<sign>[€$£¥]\s?)?(?P<number>(?<![\w.])-?\d++(?:\.\d++)?+)(?!(?:st|nd|rd|th)\b)"
-    rf"(?:\s*(?P<unit>(?i:(?:degrees?\s+|°\s*)?(?:fahrenheit|celsius|f|c)|{_UNIT_WORDS})\b|[€$£¥°]))?"
-    r"|(?P<name>\b[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*)"
-    r"|(?P<word>\b[a-z]+\b)"
+from environments.verifiers.quantities import NUMERAL, measured
+
+__all__ = [
+    "CHOICE_WORDS",
+    "MODE_WORDS",
+    "SKY_WORDS",
+    "VERDICT_WORDS",
+    "Claim",
+    "claims",
+    "same_value",
+    "shared",
+    "states",
+]
+
+_LATIN = (*names.FIRST, *dates.ENGLISH, *english.RULES, *names.CODES, *english.NUMBERS, *names.NAMES)
+_TERSE = (*english.TERSE, *names.CODES, *english.NUMBERS[-1:], *names.NAMES)
+_RICH = re.compile(
+    r"(?i)\n|://|@|24/7|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)"
+    r"|\bto(?:day|night|morrow)|yesterday"
+    r"|noon|midday|midnight|clock|\d\s?[ap]\.?m\b|\d[-/:]\d|\d\.\d+\.\d|\d(?:st|nd|rd|th)\b|,\d\d\s?(?:€|eur)|yyyy"
+    rf"|\b(?:half|quarter|an?|option|flight \d|step|choice|leg|segment|passenger|part|item|answer|{NUMERAL})\b"
+    r"|\d\s?h|hours?\b|days?\b"
 )
+"""What only the longer list of rules reads; a terse answer has none of it, and is read by the few others."""
+_HAN = (
+    *names.FIRST, *dates.CHINESE, *dates.ENGLISH, *chinese.RULES, *english.RULES, *names.CODES, *chinese.NUMBERS,
+    *english.NUMBERS, *chinese.NAMES, *names.NAMES,
+)  # fmt: skip
 
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_NUMERALS = {w: i for i, w in enumerate(_ONES.split())} | {w: 20 + 10 * i for i, w in enumerate(_TENS.split())}
-_NUMERAL = "|".join([*_NUMERALS, "hundred", "thousand"])
-_SPELLED = re.compile(
-    rf"(?i)\b(?P<number>(?:{_NUMERAL})(?:[\s-]+(?:and\s+)?(?:{_NUMERAL}))*)\s+(?P<unit>{_UNIT_WORDS})\b"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One claim with the place in the answer where it stands."""
-
-    kind: FactKind
-    value: str
-    unit: str | None
-    start: int
-    end: int
-
-
-def claims(answer: str) -> list[Claim]:
+@lru_cache(maxsize=16384)
+def claims(answer: str) -> tuple[Claim, ...]:
     """Every claim in `answer`, in order."""
-    found = [claim for match in _TOKEN.finditer(answer) for claim in _claims_of(match, answer)]
-    return sorted([*found, *_spelled_out(answer)], key=lambda claim: claim.start)
+    found: list[Claim] = []
+    rest = answer
+    for rule in _rules(answer):
+        rest = _read(rule, rest, found)
+    return tuple(sorted(found, key=lambda claim: (claim.start, claim.end)))
 
 
-def _spelled_out(answer: str) -> list[Claim]:
-    """Numbers in words before a unit: "two hundred euros"."""
-    found = []
-    for match in _SPELLED.finditer(answer):
-        value = _value_of(re.split(r"[\s-]+", match["number"].lower().strip()))
-        found.append(Claim("number", str(value), _unit(match["unit"]), *match.span("number")))
-    return found
+def _rules(answer: str) -> Sequence[Rule]:
+    if HAN.search(answer):
+        return _HAN
+    return _LATIN if len(answer) > 200 or _RICH.search(answer) else _TERSE
 
 
-def _value_of(words: list[str]) -> int:
-    total = part = 0
-    for word in words:
-        if word == "thousand":
-            total, part = total + max(1, part) * 1000, 0
-        elif word == "hundred":
-            part = max(1, part) * 100
-        else:
-            part += _NUMERALS.get(word, 0)
-    return total + part
+_RANGE = re.compile(r"\s*(?:-|–|~|to|and|or|到|至|或)\s*[€$£¥]?\s*")
 
 
-def _claims_of(match: re.Match[str], answer: str) -> list[Claim]:
-    span = (match.start(), match.end())
-    if code := match["code"]:
-        return [Claim("code", code.upper(), None, *span)]
-    if number := match["number"]:
-        unit = _unit(match["sign"] or match["unit"])
-        if unit is None and re.search(r"rat(ed|ing)\s*(of\s*)?$", answer[: match.start()], re.I):
-            unit = "rating"
-        return [Claim("number", number, unit, *match.span("number"))]
-    if name := match["name"]:
-        words = [w for w in name.split() if w not in _NOT_NAMES]
-        closed = [c for w in name.split() for c in _words(w.lower(), match.start())]
-        named = words and not all(w.lower() in _WORDS for w in words)
-        return ([Claim("name", " ".join(words), None, *span)] if named else []) + closed
-    return _words(match["word"], match.start())
+@lru_cache(maxsize=16384)
+def shared(text: str) -> tuple[Claim, ...]:
+    """The claims of `text`; in a range the first number has the unit of the second: 14-16 degrees."""
+    found = claims(text)
+    return tuple(_with_unit(c, b, text) for c, b in zip_longest(found, found[1:]) if c is not None)
 
 
-def _unit(said: str | None) -> str | None:
-    """The unit spelled `said`: `degrees F` and `°F` are told by their last part."""
-    parts = re.split(r"[\s°]+", (said or "").strip().lower())
-    return _UNITS.get(parts[-1] or (said or "").strip())
+def _with_unit(claim: Claim, behind: Claim | None, text: str) -> Claim:
+    if behind is None or not claim.kind == behind.kind == "number" or claim.unit or not behind.unit:
+        return claim
+    joined = _RANGE.fullmatch(text[claim.end : behind.start])
+    return replace(claim, unit=behind.unit, note="") if joined else claim
 
 
-def _words(word: str, start: int) -> list[Claim]:
-    return [Claim("word", word, None, start, start + len(word))] if word in _WORDS else []
+def _read(rule: Rule, rest: str, found: list[Claim]) -> str:
+    """Add what one rule reads to `found`; returns the text with what was used up blanked out."""
+    pattern, read = rule
+    for match in pattern.finditer(rest):
+        made = read(match)
+        if made is not None:
+            found += made
+            start, end = match.span()
+            rest = rest[:start] + BLANK * (end - start) + rest[end:]
+    return rest
 
 
 def states(answer: str, fact: Fact) -> bool:
@@ -178,8 +106,10 @@ def states(answer: str, fact: Fact) -> bool:
 
 
 def same_value(claim: Claim, fact: Fact) -> bool:
-    """Typed equality of a claim and a fact; a claim without a unit does not contradict one."""
-    if fact.kind == "number":
-        same = abs(float(claim.value) - float(fact.value)) < 1e-9
-        return same and (claim.unit is None or fact.unit is None or claim.unit == fact.unit)
-    return claim.value == fact.value
+    """Typed equality of a claim and a fact; a claim without a unit contradicts none, a converted one is equal."""
+    if claim.kind != "number" or fact.kind != "number":
+        return claim.kind == fact.kind and claim.value == fact.value
+    if claim.unit is None or fact.unit is None:
+        return abs(float(claim.value) - float(fact.value)) < 1e-9
+    said, wanted = measured(float(claim.value), claim.unit), measured(float(fact.value), fact.unit)
+    return said.dimension == wanted.dimension and abs(said.value - wanted.value) < 1e-6

@@ -2,86 +2,129 @@
 
 Outcome: the answer states every required fact and none of the alternatives, takes nothing back, and follows a look at
 all that the question turns on (a comparison with one side seen is a guess); the world holds exactly the bookings asked
-for; and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it.
+for; and a refusal is well formed, of the right typed reason, and follows the investigation that justifies it. What an
+agent wrote into the world, a mail to the customer, is held to the same standard as what it says.
 
 Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
 """
 
 import hashlib
-import inspect
 import json
 import re
-import sys
+from dataclasses import replace
 from functools import cached_property
+from importlib.resources import files
 
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Goal
-from environments.verifiers import claims as claims_module
-from environments.verifiers import state as state_module
-from environments.verifiers import veto as veto_module
-from environments.verifiers.claims import VERDICT_WORDS, claims, same_value, states
+from environments.verifier import VerifierError
+from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, same_value, states
+from environments.verifiers.reasons import coded, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
-from environments.verifiers.veto import quoted, unsupported
+from environments.verifiers.veto import Finding, unsupported
+from environments.verifiers.wording import quoted
 from environments.world import World
 
+_MODULES = (
+    "calendar chinese claim claims conditions counts dates derivation english evidence ground grounding lookup names "
+    "operands outcome quantities reasons rows state veto wording"
+)
+_PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
+"""What decides a verdict."""
 REFUSALS = {
     "no_tool": "I cannot do that with these tools.",
     "missing_origin": "From which city?",
     "not_found": "I cannot find {place}.",
+    "not_allowed": "I cannot do that: the policy does not allow it.",
 }
 """The typed reasons for not solving a task, and how each is said."""
-_REASON = {
-    "no_tool": re.compile(r"(?i)\bcannot do (that|this)\b.*\btools?\b"),
-    "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
-    "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
-}
-
 
 _OPEN = re.compile(
     r"(?i)\b(?:maybe|perhaps|possibly|might|probably|guess(?:ed|ing)?|unsure|not sure|cannot confirm"
     r"|made (?:it|this|that) up|ignore (?:it|this|that)|(?:is|are|was) (?:false|wrong|untrue|incorrect))\b"
 )
 _NOT = re.compile(r"(?i)\b(?:not|never)\b|n't\b")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
 
 def shown(observation: object) -> list[str]:
-    """Digests of what a tool returned: of each entry of a list, of anything else as a whole; none of an error."""
+    """Digests of what a tool returned: of each entry of a list or page, of anything else whole; none of an error."""
     if isinstance(observation, dict) and "error" in observation:
         return []
     entries = observation if isinstance(observation, list) else [observation]
+    if isinstance(observation, dict) and isinstance(observation.get("rows"), list):
+        entries = [*entries, *observation["rows"]]
     return [f"{stable_hash(json.dumps(entry, sort_keys=True, ensure_ascii=False)):016x}" for entry in entries]
-
-
-def refusal_reasons(answer: str) -> list[str]:
-    """The typed reasons that `answer` gives for not solving the task; more than one is hedging."""
-    return [reason for reason, pattern in _REASON.items() if pattern.search(answer)]
 
 
 class OutcomeVerifier:
     """Grades answers, end state and refusals; an `environments.verifier.Verifier`."""
 
+    def __init__(self, *, beside_rubric: bool = False) -> None:
+        """Make it; `beside_rubric`: somebody else grades the rubrics that tasks name."""
+        self.beside_rubric = beside_rubric
+
     @cached_property
     def version(self) -> str:
-        """Hash of the verifier's own code."""
-        modules = (claims_module, state_module, veto_module, sys.modules[__name__])
-        source = "".join(inspect.getsource(m) for m in modules)
+        """Hash of the verifier's own code and word list."""
+        source = "".join(files(__package__).joinpath(name).read_text(encoding="utf-8") for name in _PARTS)
         return "outcome-" + hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
     def grade(self, attempt: Attempt, world: World) -> Scored:
-        """Grade one finished attempt; the agent's own exhausted budget is a scored zero."""
+        """Grade one finished attempt; the agent's own exhausted budget is a scored zero.
+
+        Raises:
+            VerifierError: the goal has hidden tests, which only `environments.verifiers.hidden_cases` runs, or the task
+                names a rubric, and nobody grades it.
+        """
+        if attempt.task.goal.cases:
+            raise VerifierError("the goal has hidden tests: grade it with environments.verifiers.hidden_cases")
+        if attempt.task.rubric is not None and not self.beside_rubric:
+            raise VerifierError(
+                f"task {attempt.task.task_id} names the rubric {attempt.task.rubric!r}: use verifier_for"
+            )
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
         failed = failed or state_failure(goal, world)
-        vetoed = None if goal.reason and not failed else unsupported(attempt)
-        if vetoed is not None:
-            span = attempt.answer[vetoed.start : vetoed.end]
-            return Scored(0.0, outcome=0.0 if failed else 1.0, vetoed=True, cause="hallucination", evidence=span)
+        vetoed = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
+        if vetoed is not None and not (failed and vetoed.misplaced):  # in the wrong place: a wrong answer first
+            return _vetoed(vetoed, outcome=0.0 if failed else 1.0)
         if failed := failed or _unseen(attempt):
             return _zero(*failed)
         return Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
+
+
+def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> Finding | None:
+    """What the answer, or a text that was written, claims without evidence; a refusal in words was looked at before.
+
+    What a tool shows after a text was written to it is no evidence for the text.
+    """
+    spoken = refused and not coded(attempt.task.world)
+    for text in ([] if spoken else [attempt.answer or ""]) + _written(attempt.task.goal, world):
+        before = next((i for i, s in enumerate(attempt.steps) if text in s.call.arguments.values()), None)
+        plain = without_reason(text) if coded(attempt.task.world) else text
+        for fact in attempt.task.goal.required if refused else ():  # what was not found: the error that says so was met
+            plain = plain.replace(fact.value, " " * len(fact.value))
+        said = attempt.exchanges if text == attempt.answer else []
+        judged = replace(attempt, answer=plain, steps=attempt.steps[:before], exchanges=said)
+        if found := unsupported(judged, world):
+            return found
+    return None
+
+
+def _written(goal: Goal, world: World) -> list[str]:
+    """Texts that the agent wrote where the goal asks for one."""
+    columns = {(change.table, column) for change in goal.changes or () for column in change.states}
+    rows = world.changes() if columns else ()
+    return [str(r.after[column]) for r in rows for table, column in sorted(columns) if r.table == table and r.after]
+
+
+def _vetoed(found: Finding, outcome: float) -> Scored:
+    near = f"{found.type}; nearest: {found.nearest or 'nothing of its kind was shown'}"
+    return Scored(0.0, outcome, vetoed=True, cause="hallucination", evidence=found.span, nearest=near)
 
 
 def _zero(cause: str, evidence: str) -> Scored:
@@ -90,15 +133,15 @@ def _zero(cause: str, evidence: str) -> Scored:
 
 def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
     goal, answer = attempt.task.goal, attempt.answer or ""
-    if reasons := refusal_reasons(answer):
+    if reasons := refusal_reasons(answer, attempt.task.world):
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
     if hedged := [f for f in goal.forbidden if states(answer, f)]:
         return "hedged", hedged[0].value
-    if denied := _denial(answer, goal):
+    if denied := _denied_fact(answer, goal) if coded(attempt.task.world) else _denial(answer, goal):
         return "hedged", denied
-    second = _second_number(answer, goal, attempt.instruction)
+    second = None if coded(attempt.task.world) else _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
 
 
@@ -107,6 +150,14 @@ def _denial(answer: str, goal: Goal) -> str | None:
     verdict = any(f.kind == "word" and f.value in VERDICT_WORDS for f in goal.required)
     found = _OPEN.search(answer) or (None if verdict else _NOT.search(answer))
     return found[0] if found else None
+
+
+def _denied_fact(answer: str, goal: Goal) -> str | None:
+    """Words that leave the answer open, or a sentence that denies what it states; other sentences may say "not"."""
+    if found := _OPEN.search(answer):
+        return found[0]
+    stating = (s for s in _SENTENCE.split(answer) if any(states(s, f) for f in goal.required))
+    return next((s.strip() for s in stating if _NOT.search(s)), None)
 
 
 def _unseen(attempt: Attempt) -> tuple[str, str] | None:
@@ -123,7 +174,7 @@ def _second_number(answer: str, goal: Goal, said: str) -> str | None:
     units = {None, *(f.unit for f in asked)}
     for claim in claims(answer) if asked else ():
         rival = claim.kind == "number" and claim.unit in units and not any(same_value(claim, f) for f in asked)
-        if rival and not quoted(claim, answer, said):
+        if rival and not quoted(claim, answer, [said]):
             return claim.value
     return None
 
@@ -131,19 +182,24 @@ def _second_number(answer: str, goal: Goal, said: str) -> str | None:
 def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
     """Why a refusal does not count: wrong or several reasons, claims beside it, or no investigation behind it."""
     goal, answer = attempt.task.goal, attempt.answer or ""
-    reasons = refusal_reasons(answer)
+    reasons = refusal_reasons(answer, attempt.task.world)
     if reasons != [goal.reason]:
         return "wrong_reason", ", ".join(reasons) or "no refusal"
-    if goal.evidence_error is None:
-        extra = claims(answer)
-        return ("claims_beside_refusal", extra[0].value) if extra else None
-    met = [s.observation for s in attempt.steps if isinstance(s.observation, dict)]
-    named = {f.value.casefold() for f in goal.required if f.kind == "name"}
-    errors = [o for o in met if o.get("error") == goal.evidence_error]
-    if not any("place" not in o or str(o["place"]).casefold() in named for o in errors):
+    named = {f.value.casefold() for f in goal.required}
+    if goal.evidence_error is not None and not _met(attempt, goal.evidence_error, named):
         return "not_investigated", goal.evidence_error
     if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]
-    named = {f.value.casefold() for f in goal.required}
-    beside = [c for c in claims(answer) if c.kind != "name" or c.value.casefold() not in named]
+    if coded(attempt.task.world):
+        return None
+    beside: list[Claim] = [c for c in claims(answer) if c.kind != "name" or c.value.casefold() not in named]
     return ("claims_beside_refusal", beside[0].value) if beside else None
+
+
+def _met(attempt: Attempt, error: str, named: set[str]) -> bool:
+    """Whether a tool answered with `error`, about one of those `named` where it says about what."""
+    observed = [s.observation for s in attempt.steps if isinstance(s.observation, dict)]
+    whom = attempt.task.goal.evidence_about
+    met = [o for o in observed if o.get("error") == error and (whom is None or whom in o.values())]
+    about = [o.get("place", o.get("id")) for o in met]
+    return any(subject is None or str(subject).casefold() in named for subject in about)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from environments.task import Booking, Change, Goal, Order
+from environments.verifiers.claims import states
 from environments.world import RowChange, SideEffect, World
 
 
@@ -29,7 +30,9 @@ def state_failure(goal: Goal, world: World) -> Failure | None:
     """
     wanted = [_row_of(b) for b in goal.bookings] if goal.changes is None else goal.changes
     found, ledger = world.changes(), world.ledger()
-    if failed := changes_failure(wanted, found):
+    asked = {change.table for change in wanted}
+    counted = [row for row in found if row.table in asked or row.table not in goal.may_change]
+    if failed := changes_failure(wanted, counted):
         return failed
     if goal.changes is None and len(ledger) != len(goal.bookings):
         return Failure("unasked_write", "ledger")
@@ -57,7 +60,9 @@ def _missing(wanted: Change, found: Sequence[RowChange]) -> tuple[str, str]:
     if row is None:
         return "not_written", f"{label} {_text(wanted.columns)}".strip()
     held = {k: (row.after or {}).get(k) for k in wanted.columns or {}}
-    return "wrong_write", f"{row.table} {row.key}: {_text(held)} instead of {_text(wanted.columns)}"
+    told = {k: [f.value for f in facts] for k, facts in wanted.states.items()}
+    stating = f" stating {_text(told)}" if told else ""
+    return "wrong_write", f"{row.table} {row.key}: {_text(held)} instead of {_text(wanted.columns)}{stating}"
 
 
 def _text(columns: Mapping[str, Any] | None) -> str:
@@ -90,7 +95,8 @@ def meets(row: RowChange, wanted: Change) -> bool:
         return False
     if wanted.columns is None or row.after is None:
         return wanted.columns is None and row.after is None
-    return all(k in row.after and same(row.after[k], v) for k, v in wanted.columns.items())
+    told = all(states(str(row.after.get(k)), fact) for k, facts in wanted.states.items() for fact in facts)
+    return told and all(k in row.after and same(row.after[k], v) for k, v in wanted.columns.items())
 
 
 def same(a: Any, b: Any) -> bool:

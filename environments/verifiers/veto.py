@@ -1,110 +1,111 @@
 """The hallucination veto: a fact without evidence makes the reward 0, whatever else was good.
 
-Evidence has classes: tool output; derivation from tool output (sum, difference or rounding within one unit); and the
-user's turn, which grounds only what is quoted back as the user's ("your 300 euros") and the names the user asked about.
-Repeating a premise the user believes is a claim about the world and needs a tool.
+Evidence has classes: tool output; the policy document; what follows from those (sums, differences, conversions,
+rounding); and the user's turn, which grounds only what is quoted back as the user's ("your 300 euros") and the names
+the user asked about. Repeating a premise the user believes is a claim about the world and needs a tool. In several
+turns everything the agent said counts, each against what had been seen by then.
 
-Source: AMAP report (hallucination hard veto); TravelBench judge checklist.
+Source: AMAP report (hallucination hard veto); TravelBench judge checklist; pipeline stage 7.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from environments.episode import Attempt, Step
-from environments.verifiers.claims import CHOICE_WORDS, VERDICT_WORDS, Claim, claims
+from environments.verifiers import evidence as evidence_module
+from environments.verifiers.claims import shared
+from environments.verifiers.conditions import contradicted
+from environments.verifiers.evidence import Evidence
+from environments.verifiers.ground import Ground
+from environments.verifiers.grounding import Finding, finding
+from environments.world import World
+
+__all__ = ["UNIT_OF", "Finding", "Said", "Setting", "evidence_of", "findings", "today_of", "turns_of", "unsupported"]
 
 UNIT_OF = {"price": "euros", "temp": "degrees", "km": "km", "minutes": "minutes", "rating": "rating"}
-"""Unit of each numeric field that tools return."""
-_SEARCH_OF = {"flight": "travel_search_flights", "train": "travel_search_trains"}
+"""Unit of each numeric field where no world says better: those of atlas."""
+_TODAY = re.compile(
+    r"(?i)(?:current (?:date|time)|today|now|date today)\s*(?:is|:|=|are)?\s*(?:\w+day,?\s*)?((?:19"
+    r"|20)\d\d-\d\d-\d\d)|今天是\s*((?:19|20)\d\d-\d\d-\d\d)"
+)
 
 
-@dataclass
-class Evidence:
-    """What the tools of one episode have returned, by type."""
+class Said(NamedTuple):
+    """Something the agent said, with what had happened by then."""
 
-    numbers: dict[str, set[float]] = field(default_factory=dict)
-    """Unit -> values."""
-    texts: set[str] = field(default_factory=set)
-    """Every string value, case-folded."""
-    searched: set[str] = field(default_factory=set)
-    """Tools that returned a result."""
+    text: str
+    steps: int
+    """How many calls had been made."""
+    heard: tuple[str, ...]
+    """The user's turns so far."""
 
-    def derived(self, unit: str) -> Iterable[float]:
-        """Sums and differences of two values of `unit`."""
-        for a, b in combinations(sorted(self.numbers.get(unit, ())), 2):
-            yield a + b
-            yield b - a
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an episode is set in, as far as grounding goes."""
+
+    units: Mapping[str, str]
+    """Unit of each numeric field by name."""
+    policy: str = ""
+    today: str = ""
+    """ISO date; empty where nothing tells it."""
+    offered: frozenset[str] = frozenset()
+    """Names of the tools on offer."""
+
+    @classmethod
+    def of(cls, attempt: Attempt, world: World | None) -> "Setting":
+        """The setting of an attempt: from its world, or the units of atlas where there is none."""
+        if world is None:
+            return cls(UNIT_OF, offered=frozenset(attempt.task.tools))
+        today = getattr(world, "today", "") or today_of(world.policy)
+        return cls(world.units, world.policy, today, frozenset(attempt.task.tools))
+
+
+def today_of(policy: str) -> str:
+    """The date that a policy document gives as the current one, empty where it gives none."""
+    found = _TODAY.search(policy)
+    return (found[1] or found[2]) if found else ""
 
 
 def evidence_of(steps: Sequence[Step]) -> Evidence:
-    """Collect what the tools returned; the agent's own arguments are no evidence, nor is an error that echoes them."""
-    found = Evidence()
-    for step in steps:
-        if isinstance(step.observation, dict) and "error" in step.observation:
-            continue
-        found.searched.add(step.call.name)
-        for key, value in _leaves(step.observation, ""):
-            if isinstance(value, bool):
-                continue
-            if isinstance(value, int | float):
-                found.numbers.setdefault(UNIT_OF.get(key, ""), set()).add(float(value))
-            else:
-                found.texts.add(str(value).casefold())
-    return found
+    """What `steps` have shown, with the units of atlas."""
+    return evidence_module.evidence_of(steps, UNIT_OF)
 
 
-def unsupported(attempt: Attempt) -> Claim | None:
-    """The first claim of the answer that has no evidence, or None."""
-    answer = attempt.answer or ""
-    evidence = evidence_of(attempt.steps)
-    return next((c for c in claims(answer) if not _supported(c, answer, attempt, evidence)), None)
+def unsupported(attempt: Attempt, world: World | None = None) -> Finding | None:
+    """The first claim that the agent made without evidence, or None."""
+    return next(findings(turns_of(attempt), attempt.steps, Setting.of(attempt, world)), (None, None))[1]
 
 
-def _supported(claim: Claim, answer: str, attempt: Attempt, evidence: Evidence) -> bool:
-    if claim.kind == "number":
-        return _number_supported(claim, answer, attempt.instruction, evidence)
-    if claim.kind == "word":
-        if claim.value in VERDICT_WORDS:
-            return True
-        if claim.value in CHOICE_WORDS:
-            return _SEARCH_OF[claim.value] in evidence.searched
-        return claim.value in evidence.texts
-    if claim.kind == "name" and _names(attempt.instruction, claim.value):
-        return True
-    return claim.value.casefold() in evidence.texts
+def turns_of(attempt: Attempt) -> list[Said]:
+    """Everything that the agent said, in order."""
+    heard = [attempt.instruction]
+    said = []
+    for exchange in attempt.exchanges:
+        said.append(Said(exchange.said, exchange.after, tuple(heard)))
+        heard.append(exchange.reply)
+    if not attempt.exchanges and attempt.answer:
+        said.append(Said(attempt.answer, len(attempt.steps), tuple(heard)))
+    return said
 
 
-def _number_supported(claim: Claim, answer: str, said: str, evidence: Evidence) -> bool:
-    value = float(claim.value)
-    units = [claim.unit] if claim.unit else list(evidence.numbers)
-    for unit in units:
-        known = evidence.numbers.get(unit, set())
-        if value in known or (value.is_integer() and any(round(v) == value for v in known)):
-            return True
-        if claim.unit and value in set(evidence.derived(unit)):
-            return True
-    return quoted(claim, answer, said)
-
-
-def quoted(claim: Claim, answer: str, said: str) -> bool:
-    """Whether a number is quoted back as the user's own: `your 300 euros`, of somebody who said 300."""
-    as_theirs = re.search(r"\byour\s+[€$£¥]?$", answer[: claim.start], re.I) is not None
-    return as_theirs and re.search(rf"(?<![\d.]){re.escape(claim.value)}(?!\d|\.\d)", said) is not None
-
-
-def _names(text: str, name: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
-
-
-def _leaves(value: Any, key: str) -> Iterable[tuple[str, Any]]:
-    if isinstance(value, dict):
-        for k, v in value.items():
-            yield from _leaves(v, k)
-    elif isinstance(value, list):
-        for v in value:
-            yield from _leaves(v, key)
-    elif value is not None:
-        yield key, value
+def findings(said: Sequence[Said], steps: Sequence[Step], setting: Setting) -> Iterator[tuple[Said, Finding]]:
+    """Every claim without evidence, with the turn in which it was made."""
+    evidence = Evidence(setting.units)
+    evidence.add_policy(setting.policy)
+    ground = Ground(evidence, (), setting.today, setting.offered)
+    seen = 0
+    for turn in said:
+        for step in steps[seen : turn.steps]:
+            evidence.add(step)
+        seen, ground.said = max(seen, turn.steps), turn.heard
+        for claim in shared(turn.text):
+            found = finding(claim, turn.text, ground)
+            if found is not None:
+                yield turn, found
+            elif claim.kind == "number" and claim.unit:
+                ground.state(claim, turn.text)
+        for claim, shown in contradicted(turn.text, evidence):
+            yield turn, Finding(claim, turn.text[claim.start : claim.end], shown, misplaced=True)

@@ -1,5 +1,7 @@
 """Profiles resolve, print and refuse what they do not know."""
 
+from pathlib import Path
+
 import pytest
 
 from dagster_project import profiles
@@ -25,7 +27,7 @@ def test_a_typo_in_the_profile_names_those_that_exist() -> None:
     [
         (
             'descriptin = "x"',
-            "unknown key 'descriptin'; allowed: apply_tree_changes, description, nightly, teacher",
+            "unknown key 'descriptin'; allowed: apply_tree_changes, description, nightly, sandboxes, teacher",
         ),
         ("", "description: Field required"),
         ('description = "x"\n[trainer]\nlauncher = "mpi"', r"launcher: Input should be .* \(got 'mpi'\)"),
@@ -47,3 +49,18 @@ def test_sizes_of_a_profile_are_the_run_config_of_a_job() -> None:
 def test_state_lies_where_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOOPWRIGHT_HOME", "/somewhere/else")
     assert str(profiles.home()) == "/somewhere/else"
+
+
+def test_tau2_lies_where_the_environment_says_or_else_the_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('description = "x"\n[worlds]\ntau2_folder = "/data/tau2"\n')
+    monkeypatch.setenv("LOOPWRIGHT_PROFILE", str(own))
+    monkeypatch.delenv("LOOPWRIGHT_TAU2", raising=False)
+    assert profiles.tau2_folder() == Path("/data/tau2")
+    monkeypatch.setenv("LOOPWRIGHT_TAU2", "/elsewhere")
+    assert profiles.tau2_folder() == Path("/elsewhere")
+    monkeypatch.setenv("LOOPWRIGHT_PROFILE", "micro")
+    monkeypatch.delenv("LOOPWRIGHT_TAU2")
+    assert profiles.tau2_folder() is None

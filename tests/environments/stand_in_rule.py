@@ -13,10 +13,14 @@ UNREADABLE = "gibberish"
 
 def answer_to(rule: str, messages: Messages, *, broken: bool, wrong: bool) -> str:
     """The text of the answer."""
-    if rule == "echo":
+    if rule == "attack":
+        said = _attack(messages[-1]["content"])
+    elif rule == "echo":
         said = json.dumps({"echo": messages[-1]["content"]}, ensure_ascii=False)
     elif rule.startswith("user"):
         said = _played(messages[0]["content"], rule.partition(":")[2])
+    elif rule == "judge":
+        said = _judged(messages, wrong=wrong)
     else:
         said = _taught(messages, wrong=wrong)
     return said[: len(said) // 2] if broken else said
@@ -37,6 +41,14 @@ def _played(prompt: str, misbehaves: str) -> str:
     if misbehaves:
         return odd[misbehaves]
     return "Thank you, that is all.\n[END]" if "settled" in said else " ".join(told) or "I do not know that."
+
+
+def _attack(prompt: str) -> str:
+    """Says nothing readable at first, then gives the word of which the verdict complained."""
+    complaint = re.findall(r"missing_fact: (.+)$", prompt, re.MULTILINE)
+    if "-> reward" not in prompt:
+        return json.dumps({"attacks": [{"idea": "ask", "calls": [], "answer": "?"}]})
+    return json.dumps({"attacks": [{"idea": "tell", "calls": [], "answer": " ".join(complaint)}]}, ensure_ascii=False)
 
 
 def request_in(messages: Messages) -> str:
@@ -108,3 +120,13 @@ def _cities(request: str) -> list[dict[str, str]]:
 
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[a-z]{3,}|[一-鿿]", text.casefold())) - {"the", "and", "for", "there", "from"}
+
+
+def _judged(messages: Messages, *, wrong: bool) -> str:
+    """Grades an attempt by its answer alone: the best grade, or the second worst where it says "wrong"."""
+    attempt = json.loads(messages[1]["content"].partition("\n")[2])
+    if UNREADABLE in attempt["answer"]:
+        return "I would rather not say."
+    grades = re.findall(r'"([^"]+)"', messages[0]["content"].rpartition("grade: one of ")[2])
+    grade = grades[-2] if "wrong" in attempt["answer"] else grades[-1]
+    return json.dumps({"reason": f"the answer is {attempt['answer']!r}", "grade": "superb" if wrong else grade})

@@ -73,6 +73,23 @@ def test_a_refusal_is_data_with_a_code_and_details() -> None:
     assert tools_of(Shop())["buy"]({"what": "moon"}) == {"error": "not_for_sale", "what": "moon"}
 
 
+def test_tools_of_several_bases_are_one_set_those_of_the_last_base_first() -> None:
+    class Bank:
+        """One more system."""
+
+        @tool(Effect.WRITE)
+        def pay(self, what: str) -> str:
+            """Pays."""
+            return what
+
+    class Both(Bank, Shop):
+        """Two systems in one session."""
+
+    found = tools_of(Both())
+    assert list(found) == [*tools_of(Shop()), "pay"]
+    assert found["pay"]({"what": "tea"}) == "tea"
+
+
 def test_what_a_tool_breaks_on_is_not_hidden() -> None:
     class Broken:
         """A tool with a bug."""

@@ -6,7 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from assets.policy.checks import only_training_tasks_in_the_queue, rl_starts_from_the_current_boundary_policy
+from assets.policy.checks import (
+    SAMPLED,
+    nothing_turned_down_was_ever_sampled,
+    only_training_tasks_in_the_queue,
+    rl_starts_from_the_current_boundary_policy,
+)
 from assets.sft.checks import boundary_policy_consumed_only_verified_rows, seed_policy_consumed_only_verified_rows
 from environments.worlds.atlas.tasks import fresh_tasks
 from resources.checkpoints import checkpoint_frame
@@ -61,3 +66,19 @@ def test_a_hidden_or_quarantined_task_in_the_queue_is_caught(lake: Lake) -> None
     for queue, passed in ((train, True), ([*train, hidden[0]], False), (fresh_tasks(6, "train", 1), False)):
         lake.write("policy/training_queue", pl.DataFrame({"task_id": [t.task_id for t in queue]}))
         assert only_training_tasks_in_the_queue(lake).passed is passed
+
+
+@pytest.mark.parametrize("table", SAMPLED)
+@pytest.mark.parametrize("barred", ["tasks/quarantine", "tasks/honeypots"])
+def test_a_sampled_task_that_was_turned_down_or_is_a_honeypot_is_caught(lake: Lake, table: str, barred: str) -> None:
+    for name in ("tasks/quarantine", "tasks/honeypots"):
+        lake.write(name, pl.DataFrame({"task_id": ["never"]}))
+    for sampled in SAMPLED:
+        lake.write(sampled, pl.DataFrame({"task_id": ["a", "b"]}))
+    assert nothing_turned_down_was_ever_sampled(lake).passed
+    lake.write(barred, pl.DataFrame({"task_id": ["b"]}))
+    for sampled in set(SAMPLED) - {table}:
+        lake.write(sampled, pl.DataFrame({"task_id": ["a"]}))
+    found = nothing_turned_down_was_ever_sampled(lake)
+    assert not found.passed
+    assert found.metadata["sampled_in"].value == table

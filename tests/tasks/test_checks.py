@@ -9,11 +9,16 @@ from assets.tasks.checks import (
     every_query_compiled_or_says_why,
     every_refusal_has_its_twin,
     no_group_on_two_sides,
+    no_honeypot_among_the_tasks,
     no_quarantined_task_admitted,
+    no_way_to_cheat_pays_on_an_admitted_task,
+    the_gate_catches_every_kind_of_broken_task,
 )
 from assets.tasks.pool import Sizes, build_pool, pool_frame
+from environments.honeypots.tasks import honeypots
 from resources.lake import Lake
 from tests.tasks.builders import SAID, WEATHER, labelled, said
+from training.trajectories import tasks_frame
 
 COMPILED, ADMITTED, DROPPED, QUARANTINE = (
     f"tasks/{t}" for t in ("compiled_tasks", "admitted_tasks", "not_compiled", "quarantine")
@@ -80,3 +85,41 @@ def test_a_refusal_without_its_twin_fails(lake: Lake) -> None:
     moved = pl.when(pl.col("task_id") == twin).then(pl.lit("dev")).otherwise("split").alias("split")
     lake.write(ADMITTED, admitted.with_columns(moved))
     assert not every_refusal_has_its_twin(lake).passed
+
+
+def report(lake: Lake, **changes: str) -> None:
+    """A no-op that earned nothing on every admitted task, but for what is changed on the first."""
+    rows = lake.read(ADMITTED).select("task_id", check=pl.lit("no-op-1"), status=pl.lit("passed"))
+    first = rows.head(1).with_columns(**{name: pl.lit(value) for name, value in changes.items()})
+    lake.write("tasks/admission_report", pl.concat([first, rows.tail(-1)]))
+
+
+def test_cheating_that_pays_on_an_admitted_task_or_was_not_tried_fails_and_names_it(lake: Lake) -> None:
+    report(lake)
+    assert no_way_to_cheat_pays_on_an_admitted_task(lake).passed
+    first = lake.read(ADMITTED)["task_id"][0]
+    for changes in ({"status": "failed"}, {"status": "no_result"}, {"check": "gold"}):
+        report(lake, **changes)
+        found = no_way_to_cheat_pays_on_an_admitted_task(lake)
+        assert not found.passed
+        assert found.metadata["tasks"].value == first
+
+
+def test_a_kind_of_broken_task_that_is_let_through_fails(lake: Lake) -> None:
+    mistakes = pl.DataFrame({"mistake": ["turned down"], "what": ["weather, chatty"]})
+    lake.write("tasks/gate_known", mistakes)
+    assert the_gate_catches_every_kind_of_broken_task(lake).passed
+    lake.write("tasks/gate_known", mistakes.with_columns(mistake=pl.lit("let through")))
+    assert not the_gate_catches_every_kind_of_broken_task(lake).passed
+
+
+def test_a_honeypot_among_the_tasks_or_without_its_mark_fails(lake: Lake) -> None:
+    pots = tasks_frame(honeypots(1))
+    lake.write("tasks/honeypots", pots)
+    assert no_honeypot_among_the_tasks(lake).passed
+    admitted = lake.read(ADMITTED)
+    lake.write(ADMITTED, pl.concat([admitted, pots.with_columns(origin=pl.lit("query"))], how="diagonal"))
+    assert not no_honeypot_among_the_tasks(lake).passed
+    lake.write(ADMITTED, admitted)
+    lake.write("tasks/honeypots", pots.with_columns(split=pl.lit("train")))
+    assert not no_honeypot_among_the_tasks(lake).passed

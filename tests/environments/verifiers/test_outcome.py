@@ -7,7 +7,7 @@ import pytest
 from environments.episode import Scored
 from environments.policy import Malformed
 from environments.task import Booking, Goal
-from environments.verifiers.outcome import REFUSALS, refusal_reasons
+from environments.verifiers.outcome import REFUSALS, refusal_reasons, shown
 from environments.world import SideEffect, WorldPool
 from environments.worlds.atlas.world import AtlasWorld
 from tests.environments.builders import Call, Script, call, flights, forecast, played, task_of, verdict
@@ -242,3 +242,10 @@ def test_a_no_may_say_what_is_not_so() -> None:
 def test_a_place_that_was_not_found_is_no_occasion_to_send_the_user_elsewhere() -> None:
     task = task_of("unknown_place", "What is the weather in Parlin on June 12?", c="Parlin")
     assert verdict(task, forecast("Parlin"), NOT_FOUND + " Go to Berlin, Narnia and Hogwarts Castle.").reward == 0.0
+
+
+def test_a_page_shows_each_of_its_rows() -> None:
+    rows = [{"id": "A"}, {"id": "B"}]
+    page = {"rows": rows, "next_cursor": None}
+    assert shown(page)[1:] == shown(rows)
+    assert shown({"error": "not_found", "rows": rows}) == []

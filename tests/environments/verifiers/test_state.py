@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from environments.task import Change, Goal, Order
+from environments.task import Change, Fact, Goal, Order
 from environments.verifiers.state import changes_failure, same, state_failure
 from environments.world import RowChange, SideEffect
 
@@ -64,6 +64,25 @@ def test_what_is_missing_wrong_or_too_much_is_named(found: list[RowChange], caus
 
 def test_no_change_at_all_is_asked_for_by_an_empty_tuple() -> None:
     assert failure(Goal(changes=()), [PAID]).cause == "unasked_write"
+
+
+def test_tables_that_may_change_are_looked_at_only_where_a_change_is_asked_for() -> None:
+    check = RowChange("checks", "1", None, {"of": "ann"})
+    allowed = Goal(changes=ASKED, may_change=("checks",))
+    assert failure(allowed, [MAIL, GONE, PAID, check]) is None
+    assert failure(Goal(changes=ASKED), [MAIL, GONE, PAID, check]).cause == "unasked_write"
+    asked = Goal(changes=(Change(table="checks", columns={"of": "bob"}),), may_change=("checks",))
+    assert failure(asked, [check]).cause == "wrong_write"
+
+
+def test_a_text_must_state_the_facts_asked_for() -> None:
+    facts = (Fact(kind="number", value="45", unit="euros"), Fact(kind="code", value="RF12"))
+    wanted = Goal(changes=(Change(table="mail", columns={"to": "ann"}, states={"text": facts}),))
+    for text, passes in (("RF12 is over 45 euros.", True), ("RF12 is over 145 euros.", False), ("45 euros", False)):
+        row = RowChange("mail", "7", None, {"to": "ann", "text": text})
+        failed = failure(wanted, [row])
+        assert (failed is None) is passes, text
+    assert "stating text=['45', 'RF12']" in failed.evidence
 
 
 def test_two_alike_need_two_rows_and_the_vaguer_one_does_not_take_the_others_row() -> None:

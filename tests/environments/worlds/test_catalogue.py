@@ -1,11 +1,13 @@
 """Worlds by name."""
 
+import pickle
 from pathlib import Path
 
 import pytest
 
 from environments.worlds.atlas.world import AtlasWorld
 from environments.worlds.catalogue import world_maker
+from tests.environments.tau2_folders import small_tau2
 
 
 def test_shipped_worlds_are_found_by_name() -> None:
@@ -23,10 +25,39 @@ def test_other_packages_offer_worlds_as_entry_points(tmp_path: Path, monkeypatch
     (tmp_path / "toy_mars.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     assert world_maker("mars")().name == "mars"
-    with pytest.raises(ValueError, match="there are: atlas, mars"):
+    with pytest.raises(ValueError, match=r"there are: .*atlas, .*desk, .*mars, .*workspace"):
         world_maker("venus")
 
 
 def test_an_unknown_world_is_told_with_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"no world named 'mars'; there are: .*atlas.*loopwright\.worlds"):
         world_maker("mars")
+
+
+@pytest.mark.parametrize("name", ["airline", "retail"])
+@pytest.mark.parametrize("under", ["", "tasks/tau2", "data/tau2/domains"])
+def test_a_world_of_a_tau2_folder_is_found_wherever_tau2_lies_in_it(tmp_path: Path, name: str, under: str) -> None:
+    small_tau2(tmp_path / under)
+    world = world_maker(name, folder=tmp_path)()
+    assert (world.name, world.policy.splitlines()[0]) == (name, f"# The policy of the {name}")
+    own = world_maker(name, folder=tmp_path / under / name)()
+    assert (own.version, own.state_hash()) == (world.version, world.state_hash())
+
+
+def test_a_world_that_needs_a_folder_says_how_to_give_it(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"tau2_folder in the profile or LOOPWRIGHT_TAU2.*checkout of tau2-bench"):
+        world_maker("retail")
+    with pytest.raises(FileNotFoundError, match=r"holds no tau2 domain 'retail'.*checkout of tau2-bench"):
+        world_maker("retail", folder=tmp_path)
+    small_tau2(tmp_path)
+    (tmp_path / "retail/db.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"db.json is missing.*git lfs pull"):
+        world_maker("retail", folder=tmp_path)
+    (tmp_path / "airline/db.json").write_text('{"users": {}}')
+    with pytest.raises(ValueError, match="lacks flights, reservations"):
+        world_maker("airline", folder=tmp_path)()
+
+
+def test_what_opens_a_session_can_be_sent_to_another_process(tmp_path: Path) -> None:
+    maker = pickle.loads(pickle.dumps(world_maker("airline", folder=small_tau2(tmp_path))))
+    assert maker().name == "airline"

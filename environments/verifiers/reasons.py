@@ -1,0 +1,46 @@
+"""The typed reasons for not solving a task, by world, and how an answer states one.
+
+atlas has no document that names its reasons, so they are read from what is said. A world with a policy has codes: an
+answer gives one as `Reason: window_closed`, and states its facts beside it, which the veto then checks like any other.
+"""
+
+import re
+from collections.abc import Mapping
+
+SPOKEN: Mapping[str, re.Pattern[str]] = {
+    "no_tool": re.compile(r"(?i)\bcannot do (that|this)\b.*\btools?\b"),
+    "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
+    "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
+    "not_allowed": re.compile(
+        r"(?i)\b(?:polic(?:y|ies)|rules?) (?:does|do)(?: not|n't) (?:allow|permit)"
+        r"|\b(?:not allowed by|against) (?:the|our) (?:polic(?:y|ies)|rules?)\b"
+    ),
+}
+"""Reasons of worlds without codes."""
+CODES: Mapping[str, tuple[str, ...]] = {
+    "desk": (
+        "missing_information", "not_found", "identity_not_verified", "already_shipped", "window_closed", "nothing_due",
+        "approval_denied", "not_permitted", "too_early", "account_on_hold",
+    )
+}  # fmt: skip
+"""Codes by world, as its policy names them."""
+_CODE = re.compile(r"(?i)\breason(?: code)?\s*[:：=]\s*[`'\"*]*(?P<code>[a-z]+(?:_[a-z]+)*)")
+
+
+def coded(world: str) -> bool:
+    """Whether refusals in `world` carry a code."""
+    return world in CODES
+
+
+def refusal_reasons(answer: str, world: str = "atlas") -> list[str]:
+    """The typed reasons that `answer` gives for not solving a task; more than one is hedging."""
+    if coded(world):
+        given = [m["code"].lower() for m in _CODE.finditer(answer)]
+        beside = [code for code in CODES[world] if re.search(rf"\b{code}\b", answer) and code not in given]
+        return list(dict.fromkeys([*given, *(beside if given else [])]))
+    return [reason for reason, pattern in SPOKEN.items() if pattern.search(answer)]
+
+
+def without_reason(answer: str) -> str:
+    """`answer` with the line that gives its code taken out, at equal length."""
+    return _CODE.sub(lambda m: " " * len(m[0]), answer)

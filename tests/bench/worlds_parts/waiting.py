@@ -1,0 +1,132 @@
+"""How much of a rollout is spent waiting for the world, with a policy that costs what the nano policy costs.
+
+Random weights of nano's shape would end most turns by running out of tokens and call nothing. So the weights run, token
+by token, and what they sample is replaced by what the gold solution says: the cost of nano, the calls of a good policy.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from environments.episode import Attempt, Scored
+from environments.policies.scripted import Gold
+from environments.policy import Action
+from environments.rollout import attempts_at, result_key, rollout
+from environments.task import Call, Task
+from environments.verifiers.outcome import OutcomeVerifier
+from environments.world import World, WorldPool
+from training.chat import call_text, signature
+from training.generation import TokenPolicy
+from training.llama import LlamaDecoder, LlamaShape
+from training.tiny import build_model, build_tokenizer, call_pieces, json_pieces
+
+NANO = {"hidden": 128, "layers": 3, "heads": 4}
+VOCABULARY, TURN_TOKENS, POSITIONS = 896, 96, 448
+
+
+class ForcedPolicy(TokenPolicy):
+    """Runs its weights for every token, and says what the gold solution says."""
+
+    def act(self, attempts: Sequence[Attempt]) -> list[Action]:
+        """One turn of each attempt."""
+        self._due: dict[int, list[int]] = {}
+        for attempt, action in zip(attempts, Gold().act(attempts), strict=True):
+            said = call_text(action) if isinstance(action, Call) else action.text  # type: ignore[union-attr]
+            self._due[id(self._rows[id(attempt)])] = [self.end, *reversed(self.encode(said))]
+        return super().act(attempts)
+
+    def _sample(self, logits: Tensor, rows: Sequence[Any]) -> tuple[list[int], list[float]]:
+        chosen, logprobs = super()._sample(logits, rows)
+        return [self._due[id(r)].pop() if r else c for r, c in zip(rows, chosen, strict=True)], logprobs
+
+
+def nano_policy(tasks: Sequence[Task], world: World) -> ForcedPolicy:
+    """A policy of nano's shape over a tokenizer that knows the tasks' words."""
+    calls = [c for task in tasks for c in task.gold_calls]
+    pieces = [p for c in calls for p in call_pieces(c.name, c.arguments)]
+    pieces += [p for c in calls[:500] for p in json_pieces(world.call(c.name, c.arguments))]
+    world.reset()
+    signatures = {name: signature(tool) for name, tool in world.tools().items()}
+    texts = [text for task in tasks for text in (task.instruction, task.gold_answer)]
+    tokenizer: Tokenizer = build_tokenizer(
+        texts, pieces, signatures.values(), common=["from", "to", "the"], size=VOCABULARY
+    )
+    model = build_model(tokenizer.get_vocab_size(), **NANO)
+    decoder = LlamaDecoder(dict(model.state_dict()), LlamaShape.of(model.config.to_dict()))
+    return ForcedPolicy(decoder, tokenizer, signatures, version="timing", turn_tokens=TURN_TOKENS, positions=POSITIONS)
+
+
+class Watched(WorldPool):
+    """A pool whose waiting is timed: from when the rollout asks for its worlds to when all of them have answered."""
+
+    def __init__(self, inner: WorldPool) -> None:
+        self._inner = inner
+        self.seconds, self.calls = 0.0, 0
+
+    def lend(self) -> World:
+        """A session of the pool inside."""
+        return self._inner.lend()
+
+    def give_back(self, world: World) -> None:
+        """Return it."""
+        self._inner.give_back(world)
+
+    def each(self, act: Callable[..., Any], *of: Any) -> list[Any]:
+        """The inner pool's, timed."""
+        with self.timed():
+            return self._inner.each(act, *of)
+
+    def settle(self, worlds: Sequence[World]) -> None:
+        """The inner pool's, timed."""
+        with self.timed():
+            self._inner.settle(worlds)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the time of a block."""
+        started = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - started
+
+
+class Graded(OutcomeVerifier):
+    """A verifier whose time counts as waiting, reading of the world and own work alike."""
+
+    def __init__(self, pool: Watched) -> None:
+        super().__init__()
+        self._pool = pool
+
+    def grade(self, attempt: Attempt, world: World) -> Scored:
+        """The verdict, timed."""
+        with self._pool.timed():
+            return super().grade(attempt, world)
+
+
+class Waited(NamedTuple):
+    """One rollout."""
+
+    share: float
+    seconds: float
+    calls: int
+    solved: float
+    """Share of attempts with a reward of 1: the calls were those of the gold solution."""
+
+
+def waited(policy: ForcedPolicy, inner: WorldPool, tasks: Sequence[Task], episodes: int) -> Waited:
+    """Play `episodes` attempts side by side, in sessions that were opened before."""
+    pool = Watched(inner)
+    verifier = Graded(pool)
+    attempts = attempts_at(tasks, -(-episodes // len(tasks)), 0)[:episodes]
+    key = result_key(policy, pool, verifier)
+    for world in pool.each(lambda _: pool.lend(), attempts):
+        pool.give_back(world)
+    pool.seconds = 0.0
+    started = time.perf_counter()
+    played = rollout(attempts, policy, pool, verifier, key)
+    seconds = time.perf_counter() - started
+    solved = sum(isinstance(e.verdict, Scored) and e.verdict.success for e in played) / len(played)
+    return Waited(pool.seconds / seconds, seconds, sum(len(e.steps) for e in played), solved)
