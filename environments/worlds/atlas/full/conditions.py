@@ -50,6 +50,7 @@ def current(city: City, moment: datetime = NOW) -> dict[str, Any]:
     temperature = round(middle + half * math.cos(2 * math.pi * (hour - 15) / 24))
     damp = _HUMID[day["sky"]] + round(10 * (unit_hash("humid", city.name, day["date"]) - 0.5))
     return {
+        "location": city.name,
         "local_time": local.strftime("%Y-%m-%d %H:%M"),
         "sky": day["sky"],
         "temp": temperature,

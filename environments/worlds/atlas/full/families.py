@@ -14,7 +14,11 @@ from environments.worlds.atlas.plans import Plan, Slots, name
 
 def _no_origin(s: FullSession) -> Plan | None:
     """A flight from nowhere: asks back."""
-    return Plan(answer=REFUSALS["missing_origin"], reason="missing_origin") if s.slots["b"].casefold() in gazetteer() else None
+    return (
+        Plan(answer=REFUSALS["missing_origin"], reason="missing_origin")
+        if s.slots["b"].casefold() in gazetteer()
+        else None
+    )
 
 
 def _unknown_place(s: FullSession) -> Plan | None:

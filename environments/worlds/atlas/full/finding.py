@@ -117,7 +117,9 @@ def beside(places: Iterable[Place], start: Point, end: Point, km: float) -> list
 
 def _bearing(a: Point, b: Point) -> float:
     la, lb, lo = math.radians(a.latitude), math.radians(b.latitude), math.radians(b.longitude - a.longitude)
-    return math.atan2(math.sin(lo) * math.cos(lb), math.cos(la) * math.sin(lb) - math.sin(la) * math.cos(lb) * math.cos(lo))
+    return math.atan2(
+        math.sin(lo) * math.cos(lb), math.cos(la) * math.sin(lb) - math.sin(la) * math.cos(lb) * math.cos(lo)
+    )
 
 
 def centre(points: Sequence[Point]) -> Point:
@@ -171,7 +173,8 @@ def ranking_lists(
     made = []
     for name, score in _LISTS:
         ranked = sorted(
-            ((score(p), p) for p in places if score(p) is not None), key=lambda r: (-(r[0] or 0.0), r[1].name, r[1].region)
+            ((score(p), p) for p in places if score(p) is not None),
+            key=lambda r: (-(r[0] or 0.0), r[1].name, r[1].region),
         )
         items = [{"rank": i + 1, **show(p)} for i, (_, p) in enumerate(ranked[:max_items])]
         if items:

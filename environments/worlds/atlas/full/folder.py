@@ -14,7 +14,16 @@ from typing import Any
 
 from environments.tool import ToolRefusal
 from environments.worlds.atlas.data_model import fold, gazetteer
-from environments.worlds.atlas.full.data_model import Page, Place, Point, Spot, apart, city_point, coordinates, nearest_city
+from environments.worlds.atlas.full.data_model import (
+    Page,
+    Place,
+    Point,
+    Spot,
+    apart,
+    city_point,
+    coordinates,
+    nearest_city,
+)
 from environments.worlds.atlas.full.finding import beside
 from environments.worlds.atlas.full.layout import district_of, positions
 from environments.worlds.atlas.full.pages import carrier_pages
@@ -103,6 +112,23 @@ class FolderLand:
             for name in dict.fromkeys((place.name, _BRANCH.sub("", place.name))):
                 found[_letters("".join(lazy_pinyin(name)))].append(place)
         return {name: tuple(places) for name, places in found.items()}
+
+    def romanised(self, name: str) -> str:
+        """How a place or district is called in Latin letters; the name itself where that would be another's too."""
+        if name in _beijing()["districts"]:
+            return str(_beijing()["districts"][name][0])
+        place = next((p for p in self._named.get(fold(name), ()) if p.name == name), None)
+        english = next((n for n in place.names if n.isascii()), None) if place else None
+        spelled = self._spelled.get(name)
+        return english or (spelled.title() if spelled and len(self._pinyin[_letters(spelled)]) == 1 else name)
+
+    @cached_property
+    def _spelled(self) -> Mapping[str, str]:
+        """The pinyin of every name in words: without brackets, a syllable each."""
+        from pypinyin import lazy_pinyin
+
+        names = [name for name in self._records if not _BRANCH.search(name)]
+        return {name: " ".join(lazy_pinyin(name)) for name in names}
 
     @cached_property
     def stations(self) -> Mapping[str, Point]:

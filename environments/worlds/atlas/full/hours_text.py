@@ -136,7 +136,9 @@ def _made(reading: _Reading) -> Hours | None:
     for (months, days), spans in reading.spans.items():
         week = seasons.setdefault(months, [None] * 7)
         ordered = tuple(sorted(spans))
-        if any(week[d] is not None for d in days) or any(a[1] > b[0] for a, b in zip(ordered, ordered[1:], strict=False)):
+        if any(week[d] is not None for d in days) or any(
+            a[1] > b[0] for a, b in zip(ordered, ordered[1:], strict=False)
+        ):
             return None
         for day in days:
             week[day] = ordered

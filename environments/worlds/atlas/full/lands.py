@@ -10,7 +10,9 @@ from environments.worlds.atlas.full.data_model import Land
 from environments.worlds.atlas.full.folder import land_of
 from environments.worlds.atlas.full.made import MadeLand
 
-_MODULES = "conditions data_model finding folder hours hours_text layout made pages records roads search timetables tools"
+_MODULES = (
+    "conditions data_model finding folder hours hours_text layout made pages records roads search timetables tools"
+)
 _PARTS = (*(f"{name}.py" for name in _MODULES.split()), "policy.md", "data/beijing.yaml")
 UNITS = {
     "temp": "degrees", "low": "degrees", "high": "degrees", "km": "km", "off_route_km": "km", "minutes": "minutes",

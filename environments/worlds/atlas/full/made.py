@@ -66,7 +66,9 @@ class Habit:
 
 HABITS: Mapping[str, Habit] = {
     "museum": Habit("museums 博物馆", (6, 26), rests=0.7, late=0.3, free=0.2),
-    "cafe": Habit("cafes café cafés coffee 咖啡馆 咖啡厅 咖啡店", (5, 18), "average_cost", (7, 10), (8, 12), rests=0.25),
+    "cafe": Habit(
+        "cafes café cafés coffee 咖啡馆 咖啡厅 咖啡店", (5, 18), "average_cost", (7, 10), (8, 12), rests=0.25
+    ),
     "park": Habit("parks garden gardens 公园", (2, 9), "price", (6, 8), (10, 14), seasonal=0.3, free=0.7),
     "hotel": Habit("hotels 酒店 宾馆 饭店", (48, 320), always=1.0),
     "market": Habit("markets 市场 集市", (0, 0), opens=(6, 9), lasts=(5, 9), rests=0.6, seasonal=0.25, free=1.0),

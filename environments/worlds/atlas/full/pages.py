@@ -87,7 +87,9 @@ def event_of(city: City, kind: str) -> tuple[date, str] | None:
         return None
     draw = stable_hash("event day", city.name, city.country, kind)
     scene = places_of(city, _SIGHTS[draw % len(_SIGHTS)])
-    return date.fromisoformat(TODAY) + timedelta(days=1 + draw // 8 % HORIZON_DAYS), scene[draw // 999 % len(scene)].name
+    return date.fromisoformat(TODAY) + timedelta(days=1 + draw // 8 % HORIZON_DAYS), scene[
+        draw // 999 % len(scene)
+    ].name
 
 
 def _events(city: City) -> list[Page]:
@@ -97,12 +99,17 @@ def _events(city: City) -> list[Page]:
             day, scene = event
             fee = 5 * (stable_hash("event fee", city.name, kind) % 6)
             price = f"Tickets cost {fee} euros." if fee else "Admission is free."
-            text = (
-                f"The {city.name} {kind} takes place on {WEEKDAYS[day.weekday()]}, {day.isoformat()}, at {scene}. {price}"
-            )
+            text = f"The {city.name} {kind} takes place on {WEEKDAYS[day.weekday()]}, {day.isoformat()}, at {scene}. {price}"
             more = f"{zh} 什么时候 哪天 日期 活动 when date event"
             found.append(
-                Page(f"{city.name} {kind}", _url(city, kind.lower().replace(" ", "-")), text, more, _called(city), str(day))
+                Page(
+                    f"{city.name} {kind}",
+                    _url(city, kind.lower().replace(" ", "-")),
+                    text,
+                    more,
+                    _called(city),
+                    str(day),
+                )
             )
     return found
 
@@ -134,7 +141,9 @@ def _carrier(code: str, name: str, kind: str) -> Page:
     )
     more = "行李 公斤 免费 改签 退票 宠物 规定 政策 baggage luggage allowance policy change cancel pets rules fee bag"
     numbered = f"{code} {'航班 航空公司 airline' if kind == 'flight' else '火车 列车 铁路 railway'}"
-    return Page(f"{name} ({code}) conditions of carriage", f"https://{code.lower()}.example/conditions", text, more, numbered)
+    return Page(
+        f"{name} ({code}) conditions of carriage", f"https://{code.lower()}.example/conditions", text, more, numbered
+    )
 
 
 def _called(city: City) -> str:

@@ -29,7 +29,7 @@ def along_route(s: FullSession) -> Plan | None:
         "map_search_along_route", query=s.slots["k"], origin=s.slots["a"], destination=s.slots["b"], limit=MOST
     )
     best = best_rated(found)
-    if s.failed or best is None or not 3 <= len(found) < MOST:
+    if s.failed or best is None or not s.readable(best) or not 3 <= len(found) < MOST:
         return None
     facts = (name(best["name"]), number(best["rating"], "rating"))
     return s.plan(f"{best['name']}, rated {best['rating']}.", *facts, forbidden=unlike(best, found))
@@ -44,7 +44,7 @@ def meeting(s: FullSession) -> Plan | None:
     if s.failed or len(found) < 3:
         return None
     longest = [max(d["km"] for d in row["distances"]) for row in found]
-    if longest[1] - longest[0] < KM_GAP:
+    if longest[1] - longest[0] < KM_GAP or not s.readable(found[0]):
         return None
     best = found[0]
     facts = (name(best["name"]), number(longest[0], "km"))
@@ -96,7 +96,7 @@ def within_budget(s: FullSession) -> Plan | None:
         limit=MOST,
     )  # fmt: skip
     best = best_rated(found)
-    if s.failed or best is None or not 2 <= len(found) < MOST:
+    if s.failed or best is None or not s.readable(best) or not 2 <= len(found) < MOST:
         return None
     text, price = s.price(best["price"])
     facts = (name(best["name"]), price)
@@ -111,6 +111,8 @@ def cheap_near(s: FullSession) -> Plan | None:
     )  # fmt: skip
     priced = [row for row in found if "price" in row]
     if s.failed or len(priced) < 3 or priced[1]["price"] - priced[0]["price"] < PRICE_GAP:
+        return None
+    if not s.readable(priced[0]):
         return None
     best = priced[0]
     text, price = s.price(best["price"])

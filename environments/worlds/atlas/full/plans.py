@@ -13,13 +13,15 @@ from typing import Any
 
 from environments.task import Call, Fact
 from environments.verifiers.outcome import shown
-from environments.worlds.atlas.full.data_model import Land, Place
+from environments.worlds.atlas.data_model import fold, gazetteer
+from environments.worlds.atlas.full.data_model import WEEKDAYS, Land, Place
+from environments.worlds.atlas.full.folder import FolderLand
 from environments.worlds.atlas.plans import Plan, Session, name, number
 from environments.worlds.atlas.world import AtlasWorld
 
 COMPARED = ("travel_search_flights", "travel_search_trains", "weather_current_conditions", "weather_forecast_days")
 """Tools of which every row that the gold solution saw must have been seen."""
-HOURS_OF_DAY = (8, 21)
+WEEKDAYS_ZH = "一二三四五六日"
 
 
 @lru_cache(maxsize=4)
@@ -61,9 +63,27 @@ class FullSession(Session):
         """An amount in the land's currency: as text and as a fact."""
         return f"{value} {self.land.currency}", number(value, self.land.currency)
 
+    def weekday(self, english: str) -> str:
+        """A weekday as the task's language says it."""
+        return english if self.slots.get("z") != "zh" else f"星期{WEEKDAYS_ZH[WEEKDAYS.index(english)]}"
+
+    def city(self, slot: str) -> str:
+        """A city's name as the task's language says it."""
+        found = gazetteer()[fold(self.slots[slot])]
+        return found.zh if found.zh and self.slots.get("z") == "zh" else found.name
+
+    def readable(self, row: Mapping[str, Any]) -> bool:
+        """Whether a row's name reads as a name and as nothing else; real ones hold digits and letters at times."""
+        return not isinstance(self.land, FolderLand) or plain_name(str(row["name"]))
+
     def moment(self) -> datetime:
         """The day and hour that the slots name, local."""
         return datetime.fromisoformat(f"{self.slots['d']}T{self.slots['h']}")
+
+
+def plain_name(text: str) -> bool:
+    """Whether a name holds nothing but Chinese signs and brackets."""
+    return all("一" <= sign <= "鿿" or sign in "()（）·" for sign in text)
 
 
 def unlike(best: Mapping[str, Any], rows: list[dict[str, Any]]) -> tuple[Fact, ...]:
@@ -95,4 +115,4 @@ def _place_of(session: FullSession, row: Mapping[str, Any]) -> Place | None:
     return next((p for p in every if p.name == row["name"]), None)
 
 
-__all__ = ["FullSession", "Plan", "clear_then", "open_then", "planning_world", "unlike"]
+__all__ = ["FullSession", "Plan", "clear_then", "open_then", "plain_name", "planning_world", "unlike"]

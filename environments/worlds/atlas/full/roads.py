@@ -17,7 +17,14 @@ Mode = Literal["driving", "walking", "bicycling", "transit", "motorcycle", "truc
 Preference = Literal[
     "prefer_highways", "avoid_highways", "avoid_tolls", "prefer_main_roads", "avoid_highways+avoid_tolls"
 ]
-MAX_KM = {"driving": 3000.0, "motorcycle": 3000.0, "truck": 3000.0, "walking": 60.0, "bicycling": 250.0, "transit": 3000.0}
+MAX_KM = {
+    "driving": 3000.0,
+    "motorcycle": 3000.0,
+    "truck": 3000.0,
+    "walking": 60.0,
+    "bicycling": 250.0,
+    "transit": 3000.0,
+}
 ON_HIGHWAYS = ("driving", "motorcycle", "truck")
 _KMH = {"walking": 4.8, "bicycling": 16.0}
 _HIGHWAY_KMH = {"driving": 108.0, "motorcycle": 112.0, "truck": 80.0}
@@ -100,7 +107,8 @@ def route(
     if len(parts) > 1:
         ends = zip(stops, stops[1:], parts, strict=False)
         found["legs"] = [
-            {"from": a.label, "to": b.label, "km": round(p["km"], 1), "minutes": round(p["minutes"])} for a, b, p in ends
+            {"from": a.label, "to": b.label, "km": round(p["km"], 1), "minutes": round(p["minutes"])}
+            for a, b, p in ends
         ]
     return found
 

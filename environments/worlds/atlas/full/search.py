@@ -39,9 +39,10 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=64)
 def _index(pages: Sequence[Page]) -> sqlite3.Connection:
     made = sqlite3.connect(":memory:", check_same_thread=False)
-    made.execute("CREATE VIRTUAL TABLE page USING fts5(title, body, more, tokenize = \"unicode61 remove_diacritics 0\")")
+    made.execute('CREATE VIRTUAL TABLE page USING fts5(title, body, more, tokenize = "unicode61 remove_diacritics 0")')
     rows = [
-        (i, *(" ".join(terms(part)) for part in (p.title, p.text, f"{p.keywords} {p.place}"))) for i, p in enumerate(pages)
+        (i, *(" ".join(terms(part)) for part in (p.title, p.text, f"{p.keywords} {p.place}")))
+        for i, p in enumerate(pages)
     ]
     made.executemany("INSERT INTO page (rowid, title, body, more) VALUES (?, ?, ?, ?)", rows)
     return made
@@ -54,6 +55,7 @@ def ranked(query: str, pages: Sequence[Page], limit: int) -> list[Page]:
         return []
     match = " OR ".join(f'"{term}"' for term in wanted)
     found = _index(tuple(pages)).execute(
-        f"SELECT rowid FROM page WHERE page MATCH ? ORDER BY round(bm25(page, {_WEIGHTS}), 9), rowid LIMIT ?", (match, limit)
+        f"SELECT rowid FROM page WHERE page MATCH ? ORDER BY round(bm25(page, {_WEIGHTS}), 9), rowid LIMIT ?",
+        (match, limit),
     )
     return [pages[row] for (row,) in found]

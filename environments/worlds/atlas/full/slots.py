@@ -14,11 +14,12 @@ from typing import Literal
 from environments.seeds import unit_hash
 from environments.task import Split
 from environments.worlds.atlas.data_model import City, cities, distance_km, fold, neighbours, speakable
-from environments.worlds.atlas.full.data_model import Place
+from environments.worlds.atlas.full.data_model import WEEKDAYS, Place
 from environments.worlds.atlas.full.families import families
 from environments.worlds.atlas.full.folder import CITY, FolderLand, land_of
 from environments.worlds.atlas.full.made import HABITS, places_of
 from environments.worlds.atlas.full.pages import EVENTS, event_of
+from environments.worlds.atlas.full.plans import WEEKDAYS_ZH, plain_name
 from environments.worlds.atlas.plans import Slots
 
 Language = Literal["en", "zh"]
@@ -41,14 +42,12 @@ _KINDS_ZH = {
     "restaurant": "餐厅", "library": "图书馆", "bakery": "面包店", "pharmacy": "药店", "charging station": "充电站",
     "attraction": "景点",
 }  # fmt: skip
-_WEEKDAYS_ZH = "一二三四五六日"
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _COUNTS = {"en": ("", "one", "two", "three", "four", "five", "six"), "zh": ("", "一", "两", "三", "四", "五", "六")}
 
 
 def draw_slots(family: str, split: Split, language: Language, rng: random.Random, places: Path | None = None) -> Slots:
     """Slots of one task of `family`, as tools take them."""
-    slots = _common(rng)
+    slots = {**_common(rng), "z": language}
     if places is not None:
         return {**slots, **_real_slots(family, split, language, land_of(places), rng)}
     a, b, c = _near_cities(family, split, language, rng)
@@ -61,6 +60,8 @@ def draw_slots(family: str, split: Split, language: Language, rng: random.Random
         slots["e"] = rng.choice([e for e in EVENTS if event_of(c, e)] or list(EVENTS))
     if "u" in families(None)[family].slots:
         slots |= _people(c, slots["k"], rng)
+    if family == "is_open":
+        slots["u"] = _paid_with_hours(c, rng) or slots["u"]
     return slots
 
 
@@ -98,6 +99,13 @@ def _people(city: City, kind: str, rng: random.Random) -> dict[str, str]:
     return {slot: f"{p.name}, {p.region}" for slot, p in zip("uvw", chosen, strict=False)}
 
 
+def _paid_with_hours(city: City, rng: random.Random) -> str | None:
+    """A place that costs something and closes at times."""
+    every = [p for k in HABITS if k not in ("hotel", "charging station") for p in places_of(city, k) if p.price]
+    place = rng.choice(every) if every else None
+    return f"{place.name}, {place.region}" if place else None
+
+
 def _real_slots(family: str, split: Split, language: Language, land: FolderLand, rng: random.Random) -> dict[str, str]:
     known = _real_places(land, split, language)
     spots = rng.sample([p for p in known if p.kind == "attraction"], 3)
@@ -125,15 +133,10 @@ def _real_places(land: FolderLand, split: Split, language: Language) -> tuple[Pl
     for place in (p for region in land.regions for kind in land.kinds() for p in land.places(region, kind)):
         side = unit_hash("split", place.name)
         here: Split = "train" if side < 0.8 else "dev" if side < 0.9 else "hidden"
-        english = next((n for n in place.names if n.isascii()), None)
-        if here == split and plain_name(place.name) and (language == "zh" or english or place.kind != "attraction"):
+        english = land.romanised(place.name) != place.name
+        if here == split and plain_name(place.name) and (language == "zh" or english):
             found.append(place)
     return tuple(found)
-
-
-def plain_name(text: str) -> bool:
-    """Whether a name holds nothing but letters of one script, so that it reads as a name and as nothing else."""
-    return all("一" <= sign <= "鿿" or sign in "()（）·" for sign in text)
 
 
 def spoken(slots: Slots, language: Language, rng: random.Random, places: Path | None = None) -> dict[str, str]:
@@ -152,13 +155,13 @@ def spoken(slots: Slots, language: Language, rng: random.Random, places: Path | 
     if "e" in slots and language == "zh":
         said["e"] = EVENTS[slots["e"]]
     if "w" in slots:
-        said["v"] = f"{said['v']}和{said['w']}" if language == "zh" else f"{said['v']} and {said['w']}"
+        said["v"] = f"{said['v']}以及{said['w']}" if language == "zh" else f"{said['v']} as well as {said['w']}"
     return said
 
 
 def _name(text: str, language: Language, places: Path | None) -> str:
     if places is not None:
-        return _english_of(land_of(places)).get(text, text) if language == "en" else text
+        return land_of(places).romanised(text) if language == "en" else text
     if language == "en":
         return text
     title, comma, region = text.rpartition(", ")
@@ -167,22 +170,16 @@ def _name(text: str, language: Language, places: Path | None) -> str:
     return f"{zh}的{title}" if comma else zh
 
 
-@lru_cache(maxsize=4)
-def _english_of(land: FolderLand) -> Mapping[str, str]:
-    named = (p for region in land.regions for kind in land.kinds() for p in land.places(region, kind))
-    return {p.name: next(n for n in p.names if n.isascii()) for p in named if any(n.isascii() for n in p.names)}
-
-
 def _day(text: str, language: Language, rng: random.Random) -> str:
     """A day as users say it, with its preposition in English."""
     day = date.fromisoformat(text)
     ahead = day.day - 10
     if language == "zh":
         near = ("今天", "明天", "后天")[ahead] if ahead < 3 else ""
-        weekday = f"{rng.choice(('周', '星期'))}{_WEEKDAYS_ZH[day.weekday()]}" if 1 <= ahead <= 4 else ""
+        weekday = f"{rng.choice(('周', '星期'))}{WEEKDAYS_ZH[day.weekday()]}" if 1 <= ahead <= 4 else ""
         return rng.choice([w for w in (near, weekday, f"6月{day.day}日", f"6月{day.day}号") if w])
     near = {0: "today", 1: "tomorrow"}.get(ahead, "")
-    weekday = f"on {_WEEKDAYS[day.weekday()]}" if 1 <= ahead <= 7 else ""
+    weekday = f"on {WEEKDAYS[day.weekday()]}" if 1 <= ahead <= 7 else ""
     return rng.choice([w for w in (near, weekday, f"on June {day.day}", f"on {text}") if w])
 
 
@@ -193,4 +190,3 @@ def _hour(text: str, language: Language, rng: random.Random) -> str:
         return rng.choice((f"{part}{hour if hour <= 12 else hour - 12}点", f"{hour}点", text))
     half = "am" if hour < 12 else "pm"
     return rng.choice((f"{hour if hour <= 12 else hour - 12} {half}", text))
-

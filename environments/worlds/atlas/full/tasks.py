@@ -30,13 +30,21 @@ def wordings(language: Language) -> dict[str, dict[Split, tuple[str, ...]]]:
     """Templates by family and split."""
     import yaml
 
-    text = files("environments.worlds.atlas.full").joinpath(f"data/wordings_{language}.yaml").read_text(encoding="utf-8")
+    text = (
+        files("environments.worlds.atlas.full").joinpath(f"data/wordings_{language}.yaml").read_text(encoding="utf-8")
+    )
     read: dict[str, dict[Split, list[str]]] = yaml.safe_load(text)["families"]
     return {family: {split: tuple(said) for split, said in by.items()} for family, by in read.items()}
 
 
 def phrasings(
-    family: str, slots: Slots, split: Split, language: Language, count: int, rng: random.Random, places: Path | None = None
+    family: str,
+    slots: Slots,
+    split: Split,
+    language: Language,
+    count: int,
+    rng: random.Random,
+    places: Path | None = None,
 ) -> list[str]:
     """Up to `count` different ways to ask for a task."""
     templates = wordings(language)[family][split]
@@ -105,7 +113,14 @@ def without_tool(task: Task, rng: random.Random, places: Path | None = None) -> 
 
 
 def tasks_of(
-    family: str, count: int, split: Split, language: Language, seed: int, *, places: Path | None = None, attempts: int = 1
+    family: str,
+    count: int,
+    split: Split,
+    language: Language,
+    seed: int,
+    *,
+    places: Path | None = None,
+    attempts: int = 1,
 ) -> list[Task]:
     """`count` distinct tasks of one family, with a twin behind each refusal.
 

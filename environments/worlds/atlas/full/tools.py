@@ -181,9 +181,7 @@ class FullAtlasTools:
         found = search.ranked(query, self._land.pages(query), MAX_PAGES)
         if not found:
             raise ToolRefusal("no_results", query=query)
-        return [
-            {"title": p.title, "url": p.url, "text": p.text, **({"date": p.day} if p.day else {})} for p in found
-        ]
+        return [{"title": p.title, "url": p.url, "text": p.text, **({"date": p.day} if p.day else {})} for p in found]
 
     @tool(Effect.WRITE)
     def travel_book_ticket(self, number: str, date: str) -> dict[str, Any]:

@@ -18,11 +18,13 @@ DEGREES_GAP, PRICE_GAP, TRAFFIC_GAP, BAG_GAP = 1, 3, 5, 2
 Kind = Literal["flight", "train"]
 
 
-def _other_days(day: str, rows: list[dict[str, Any]]) -> tuple[Fact, ...]:
-    return tuple(name(r["weekday"]) for r in rows if r["weekday"] != day)
+def _other_days(s: FullSession, day: str, rows: list[dict[str, Any]]) -> tuple[Fact, ...]:
+    return tuple(name(s.weekday(r["weekday"])) for r in rows if r["weekday"] != day)
 
 
-def _fares(s: FullSession, kind: Kind, days: int = 0, start: str | None = None) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _fares(
+    s: FullSession, kind: Kind, days: int = 0, start: str | None = None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Offers with their day, cheapest first."""
     found = s.call(
         f"travel_search_{kind}s", origin=s.slots["a"], destination=s.slots["b"], date=start or s.date,
@@ -86,9 +88,18 @@ def cheapest_day(kind: Kind) -> Callable[[FullSession], Plan | None]:
         if s.failed or not _clear(offers) or len({o[0]["date"] for o in offers}) < 2:
             return None
         day, best = offers[0]
-        plan = _offer_plan(s, best, {o[1]["number"] for o in offers}, name(day["weekday"]), text=f"{day['weekday']}, ")
-        days = [{"weekday": WEEKDAYS[(date.fromisoformat(s.date) + timedelta(days=i)).weekday()]} for i in range(int(s.slots["n"]))]
-        return replace(plan, forbidden=plan.forbidden + _other_days(day["weekday"], days))
+        plan = _offer_plan(
+            s,
+            best,
+            {o[1]["number"] for o in offers},
+            name(s.weekday(day["weekday"])),
+            text=f"{s.weekday(day['weekday'])}, ",
+        )
+        days = [
+            {"weekday": WEEKDAYS[(date.fromisoformat(s.date) + timedelta(days=i)).weekday()]}
+            for i in range(int(s.slots["n"]))
+        ]
+        return replace(plan, forbidden=plan.forbidden + _other_days(s, day["weekday"], days))
 
     return build
 
@@ -108,8 +119,9 @@ def best_day(s: FullSession) -> Plan | None:
     if (found := _extreme_day(s, s.slots["c"])) is None:
         return None
     best, days = found
-    facts = (name(best["weekday"]), number(best["temp"], "degrees"))
-    return s.plan(f"{best['weekday']}, {best['temp']} degrees.", *facts, forbidden=_other_days(best["weekday"], days))
+    weekday = s.weekday(best["weekday"])
+    facts = (name(weekday), number(best["temp"], "degrees"))
+    return s.plan(f"{weekday}, {best['temp']} degrees.", *facts, forbidden=_other_days(s, best["weekday"], days))
 
 
 def day_trip(s: FullSession) -> Plan | None:
@@ -120,8 +132,14 @@ def day_trip(s: FullSession) -> Plan | None:
     offers = _fares(s, "train", start=best["date"])
     if s.failed or not _clear(offers):
         return None
-    plan = _offer_plan(s, offers[0][1], {o[1]["number"] for o in offers}, name(best["weekday"]), text=f"{best['weekday']}, ")
-    return replace(plan, forbidden=plan.forbidden + _other_days(best["weekday"], days))
+    plan = _offer_plan(
+        s,
+        offers[0][1],
+        {o[1]["number"] for o in offers},
+        name(s.weekday(best["weekday"])),
+        text=f"{s.weekday(best['weekday'])}, ",
+    )
+    return replace(plan, forbidden=plan.forbidden + _other_days(s, best["weekday"], days))
 
 
 def warmer_now(s: FullSession) -> Plan | None:
@@ -130,8 +148,8 @@ def warmer_now(s: FullSession) -> Plan | None:
     if s.failed or abs(here["temp"] - there["temp"]) < 2:
         return None
     warm, cold, now = ("a", "b", here) if here["temp"] > there["temp"] else ("b", "a", there)
-    facts = (name(s.slots[warm]), number(now["temp"], "degrees"))
-    return s.plan(f"{s.slots[warm]}, {now['temp']} degrees.", *facts, forbidden=(name(s.slots[cold]),))
+    facts = (name(s.city(warm)), number(now["temp"], "degrees"))
+    return s.plan(f"{s.city(warm)}, {now['temp']} degrees.", *facts, forbidden=(name(s.city(cold)),))
 
 
 def event_weather(s: FullSession) -> Plan | None:
@@ -160,7 +178,9 @@ def stopover(s: FullSession) -> Plan | None:
     if s.failed:
         return None
     way = found[0]
-    return s.plan(f"{way['km']} km, {way['minutes']} minutes.", number(way["km"], "km"), number(way["minutes"], "minutes"))
+    return s.plan(
+        f"{way['km']} km, {way['minutes']} minutes.", number(way["km"], "km"), number(way["minutes"], "minutes")
+    )
 
 
 def traffic(s: FullSession) -> Plan | None:
