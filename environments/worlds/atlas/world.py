@@ -32,8 +32,8 @@ def _image() -> bytes:
 class AtlasWorld(SqliteWorld):
     """Maps, travel and weather over real cities; an `environments.world.World`.
 
-    Its brief form has six short tools, which a policy of 400 tokens can carry. The full form has eleven with their whole
-    argument lists and is a world of another name, since no task of the one can be played in the other.
+    Its brief form has six short tools, which a policy of 400 tokens can carry. The full form has eleven with their
+    whole argument lists, and is a world of another name: no task of the one can be played in the other.
     """
 
     name = "atlas"

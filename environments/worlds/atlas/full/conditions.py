@@ -20,7 +20,7 @@ def _swing(city: City, day: date) -> float:
 
 
 def forecast(city: City, day: date) -> dict[str, Any]:
-    """One day: sky, temperature at noon, low, high, chance of rain and wind; sky and noon are those of the brief form."""
+    """One day: sky, noon, low, high, chance of rain and wind; sky and noon are those of the brief form."""
     sky, noon = weather(city, day)
     swing, (low, high) = _swing(city, day), _RAIN[sky]
     draw = unit_hash("rain", city.name, day.isoformat())

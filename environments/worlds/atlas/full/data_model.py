@@ -113,6 +113,10 @@ class Land(Protocol):
         """The regions whose places `places` gives, best known first; None for an unknown one."""
         ...
 
+    def address(self, place: Place) -> str:
+        """A text for which `spot` gives this place and no other."""
+        ...
+
     def called(self, region: str) -> str:
         """The name by which a region is spoken of, however it was asked for."""
         ...

@@ -46,6 +46,7 @@ class FullFamily:
 
 
 _TRANSIT = "dynamic_information.realtime_traffic_and_transit"
+_SCHEDULES, _FARES = f"{_TRANSIT}.public_transit_schedules_and_routes", f"{_TRANSIT}.public_transit_fares"
 _COMPARE = "planning_and_decision.solution_comparison"
 _POI = "discovery.poi_search.constrained_poi_search"
 _SPATIAL = "discovery.poi_search.spatial_optimized_poi_search"
@@ -68,10 +69,10 @@ FAMILIES: Mapping[str, FullFamily] = {
     "event_weather": FullFamily(2, _WEATHER, "ce", travel.event_weather, _FORECAST),
     "stopover": FullFamily(1, "planning_and_decision.route_planning", "abcm", travel.stopover, ("map_compute_routes",)),
     "traffic": FullFamily(2, f"{_TRANSIT}.road_traffic_status", "abdh", travel.traffic, ("map_compute_routes",)),
-    "train_by": FullFamily(2, f"{_TRANSIT}.public_transit_schedules_and_routes", "abdh", travel.arrive_by("train"), _TRAINS),
+    "train_by": FullFamily(2, _SCHEDULES, "abdh", travel.arrive_by("train"), _TRAINS),
     "flight_by": FullFamily(2, _PRICING, "abdh", travel.arrive_by("flight"), _FLIGHTS),
     "cheapest_flight_day": FullFamily(3, _PRICING, "abdn", travel.cheapest_day("flight"), _FLIGHTS),
-    "cheapest_train_day": FullFamily(3, f"{_TRANSIT}.public_transit_fares", "abdn", travel.cheapest_day("train"), _TRAINS),
+    "cheapest_train_day": FullFamily(3, _FARES, "abdn", travel.cheapest_day("train"), _TRAINS),
     "flight_bag": FullFamily(3, "rules_and_policies.travel_policies", "abdq", travel.bag("flight"), _FLIGHTS),
     "train_bag": FullFamily(3, "rules_and_policies.travel_policies", "abdq", travel.bag("train"), _TRAINS),
     "day_trip": FullFamily(3, _DAY_TRIP, "abdnx", travel.day_trip, _TRAINS),

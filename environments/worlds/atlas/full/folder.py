@@ -37,6 +37,8 @@ _KIND_WORDS = {
     "hotel": "hotel hotels 酒店 宾馆 旅馆 住宿",
     "restaurant": "restaurant restaurants food 餐馆 餐厅 饭馆 美食",
 }
+_FIELDS = "address phone hours opening price ticket rating metro station"
+"""By which an English search finds what a Chinese page tells."""
 _BRANCH = re.compile(r"[(（].*?[)）]")
 
 
@@ -87,11 +89,22 @@ class FolderLand:
         held = (record.name, *record.tags)
         words = tuple(word for word, zh in _beijing()["words"].items() if any(zh in text for text in held))
         return Place(
-            record.name, record.kind, self._districts.get(record.name, ELSEWHERE), self._points[record.name], record.rating,
-            None, record.price, "average_cost" if record.kind == "restaurant" else "price", record.hours,
-            record.hours_text if record.hours is None else "", (*english, *((bare,) if bare != record.name else ())),
-            record.address, record.station, (*record.tags, *words), record.visit,
-        )  # fmt: skip
+            name=record.name,
+            kind=record.kind,
+            region=self._districts.get(record.name, ELSEWHERE),
+            point=self._points[record.name],
+            rating=record.rating,
+            reviews=None,
+            price=record.price,
+            category="average_cost" if record.kind == "restaurant" else "price",
+            hours=record.hours,
+            hours_text=record.hours_text if record.hours is None else "",
+            names=(*english, *((bare,) if bare != record.name else ())),
+            address=record.address,
+            station=record.station,
+            tags=(*record.tags, *words),
+            visit=record.visit,
+        )
 
     @cached_property
     def _named(self) -> Mapping[str, tuple[Place, ...]]:
@@ -188,6 +201,10 @@ class FolderLand:
                 return (zh,) if zh in self.regions else None
         return None
 
+    def address(self, place: Place) -> str:
+        """Its name, which no other place of the folder bears."""
+        return place.name
+
     def called(self, region: str) -> str:
         """The district, or the whole city."""
         regions = self.region(region) or ()
@@ -231,10 +248,11 @@ class FolderLand:
         facts = {
             "地址": record.address, "电话": record.phone, "营业时间": record.hours_text, price: cost,
             "评分": "" if record.rating is None else str(record.rating),
-            "地铁": f"{record.station}地铁站{record.exit}" if record.station else "", "特色": "、".join(record.tags[:12]),
+            "地铁": f"{record.station}地铁站{record.exit}" if record.station else "",
+            "特色": "、".join(record.tags[:12]),
         }  # fmt: skip
         english = _beijing()["names"].get(record.name, ())
-        more = f"{' '.join(english)} {_KIND_WORDS[record.kind]} address phone hours opening price ticket rating metro station"
+        more = f"{' '.join(english)} {_KIND_WORDS[record.kind]} {_FIELDS}"
         text = "；".join(f"{name}：{told}" for name, told in facts.items() if told) + "。"
         return Page(record.name, f"https://beijing.example/{record.kind}/{record.name}", text, more, " ".join(english))
 

@@ -1,12 +1,13 @@
-"""Reads opening hours as Chinese restaurant guides write them; what it does not understand to the last sign, it refuses.
+"""Reads opening hours as Chinese restaurant guides write them; what is not understood to the last sign is refused.
 
-`周一至周五 10:00-14:00 17:00-21:00  周六,周日 10:00-21:00  非营业时段 2018-02-14至2018-02-16 全天`: seasons, days and spans
-in this order, each holding until the next of its kind.
+`周一至周五 10:00-14:00 17:00-21:00  周六,周日 10:00-21:00  非营业时段 2018-02-14至2018-02-16 全天`: seasons, days and
+spans in this order, each holding until the next of its kind.
 """
 
 import re
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 
 from environments.worlds.atlas.full.hours import DAY, EVERY_MONTH, Closure, Hours, Season, Span
 
@@ -55,7 +56,7 @@ def read_hours(text: str) -> Hours | None:
 
 def _plain(text: str) -> str:
     """One sign for each meaning: colons, dashes, 至, and times said in words."""
-    plain = text.translate(str.maketrans({"：": ":", "，": ",", "；": ";", "－": "-", "–": "-", "—": "-", "~": "-"}))
+    plain = text.translate(str.maketrans("：，；－–—~", ":,;----"))
     plain = re.sub(rf"周([{_DAY}])\s*[-至]\s*周([{_DAY}])", r"周\1至周\2", plain)
     plain = re.sub(r"(\d{1,2})点半", r"\1:30", plain)
     plain = re.sub(r"(\d{1,2})点(?!\d)", r"\1:00", plain)
@@ -136,9 +137,7 @@ def _made(reading: _Reading) -> Hours | None:
     for (months, days), spans in reading.spans.items():
         week = seasons.setdefault(months, [None] * 7)
         ordered = tuple(sorted(spans))
-        if any(week[d] is not None for d in days) or any(
-            a[1] > b[0] for a, b in zip(ordered, ordered[1:], strict=False)
-        ):
+        if any(week[d] is not None for d in days) or any(a[1] > b[0] for a, b in pairwise(ordered)):
             return None
         for day in days:
             week[day] = ordered

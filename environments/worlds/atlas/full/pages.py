@@ -32,7 +32,7 @@ def pages_about(query: str) -> Sequence[Page]:
 
 @lru_cache(maxsize=4096)
 def named_cities(query: str) -> tuple[str, ...]:
-    """Cities named in a text, longest names first within it: by up to three Latin words, or two to six Chinese signs."""
+    """Cities named in a text, longer names first: by up to three Latin words, or two to six Chinese signs."""
     found: list[str] = []
     words = re.findall(r"[^\W\d_][\w'’.-]*", query)
     runs = [" ".join(words[i : i + n]) for n in (3, 2, 1) for i in range(len(words) - n + 1)]
@@ -99,7 +99,7 @@ def _events(city: City) -> list[Page]:
             day, scene = event
             fee = 5 * (stable_hash("event fee", city.name, kind) % 6)
             price = f"Tickets cost {fee} euros." if fee else "Admission is free."
-            text = f"The {city.name} {kind} takes place on {WEEKDAYS[day.weekday()]}, {day.isoformat()}, at {scene}. {price}"
+            text = f"The {city.name} {kind} is on {WEEKDAYS[day.weekday()]}, {day.isoformat()}, at {scene}. {price}"
             more = f"{zh} 什么时候 哪天 日期 活动 when date event"
             found.append(
                 Page(
@@ -136,14 +136,13 @@ def _carrier(code: str, name: str, kind: str) -> Page:
     change = f"Tickets can be changed for {fee} euros" if fee else "Tickets can be changed without a fee"
     pets = "Small pets travel in the cabin." if unit_hash("pets", code) < 0.5 else "Pets are not allowed."
     text = (
-        f"{name} ({code}): one bag of up to {baggage_kg(code)} kg is included. {change} until the day before departure. "
+        f"{name} ({code}): one bag of up to {baggage_kg(code)} kg is included. {change} until the day before. "
         f"Boarding closes {early} minutes before departure. {pets}"
     )
     more = "行李 公斤 免费 改签 退票 宠物 规定 政策 baggage luggage allowance policy change cancel pets rules fee bag"
     numbered = f"{code} {'航班 航空公司 airline' if kind == 'flight' else '火车 列车 铁路 railway'}"
-    return Page(
-        f"{name} ({code}) conditions of carriage", f"https://{code.lower()}.example/conditions", text, more, numbered
-    )
+    title = f"{name} ({code}) conditions of carriage"
+    return Page(title, f"https://{code.lower()}.example/conditions", text, more, numbered)
 
 
 def _called(city: City) -> str:

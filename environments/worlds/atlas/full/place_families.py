@@ -106,8 +106,8 @@ def within_budget(s: FullSession) -> Plan | None:
 def cheap_near(s: FullSession) -> Plan | None:
     """The cheapest place of a kind near a place that is rated well enough."""
     found = s.call(
-        "map_search_places", query=s.slots["k"], center=s.slots["u"], radius=1000 * int(s.slots["r"]), sort_by="price:a",
-        min_rating=float(s.slots["g"]), limit=MOST,
+        "map_search_places", query=s.slots["k"], center=s.slots["u"], radius=1000 * int(s.slots["r"]),
+        sort_by="price:a", min_rating=float(s.slots["g"]), limit=MOST,
     )  # fmt: skip
     priced = [row for row in found if "price" in row]
     if s.failed or len(priced) < 3 or priced[1]["price"] - priced[0]["price"] < PRICE_GAP:

@@ -7,6 +7,7 @@ cars down where and when people drive to work; transit does not run in the small
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, Literal
 
 from environments.seeds import unit_hash
@@ -91,7 +92,7 @@ def route(
     arrives: datetime | None,
 ) -> dict[str, Any]:  # fmt: skip
     """One way through `stops`, with its legs where there are several and its times where one is given."""
-    parts = [leg(a.point, b.point, mode, preference) for a, b in zip(stops, stops[1:], strict=False)]
+    parts = [leg(a.point, b.point, mode, preference) for a, b in pairwise(stops)]
     plain, km = sum(p["minutes"] for p in parts), sum(p["km"] for p in parts)
     start = leaves.astimezone(zone(stops[0].city)) if leaves else NOW.astimezone(zone(stops[0].city))
     if arrives is not None:

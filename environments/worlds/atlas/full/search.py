@@ -11,15 +11,14 @@ from functools import lru_cache
 from environments.worlds.atlas.full.data_model import Page
 
 _TERM = re.compile(r"[a-z0-9]+|[㐀-鿿]+")
-_STOP = frozenset(
-    "the a an of in on at to for and or is are was be do does what which when how much many can i my me we you it from by "
-    "with there this that about any please tell".split()
-)
+_ASKING = "what which when how much many can i my me we you it any please tell"
+_PLAIN = "the a an of in on at to for and or is are was be do does from by with there this that about"
+_STOP = frozenset(f"{_ASKING} {_PLAIN}".split())
 _WEIGHTS = "3.0, 1.0, 2.0"
 
 
 def terms(text: str) -> list[str]:
-    """What `text` is indexed by: Latin words and numbers, Chinese signs in pairs (a single one where it stands alone)."""
+    """What `text` is indexed by: Latin words and numbers, and Chinese signs in pairs."""
     found: list[str] = []
     for run in _TERM.findall(text.casefold()):
         if run.isascii():

@@ -1,4 +1,4 @@
-"""Tasks of the full atlas: a family, slots and a wording in English or Chinese become an instruction, a goal and a budget.
+"""Tasks of the full atlas: a family, slots and a wording in English or Chinese become an instruction and a goal.
 
 They are no part of the mixture that the nano policy is trained on; their world is `atlas_full`, or `atlas_places` for
 those over a folder of real places.

@@ -1,11 +1,13 @@
 """The tools of the full atlas: TravelBench's ten READ tools with their whole argument lists, and our WRITE tool.
 
-Source: TravelBench, `travelbench/tools`: names, arguments, defaults and bounds. `latitude,longitude` is accepted wherever
-a place is.
+Wherever a place is asked for, `latitude,longitude` will do.
+
+Source: TravelBench, `travelbench/tools`: names, arguments, defaults and bounds.
 """
 
 from collections.abc import Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -21,7 +23,6 @@ from environments.worlds.atlas.full.data_model import (
     Place,
     Spot,
     apart,
-    day_of,
     days_from,
     moment_of,
 )
@@ -34,6 +35,9 @@ Radius = Annotated[int, Field(ge=100, le=20_000)]
 Limit = Annotated[int, Field(ge=1, le=50)]
 Rating = Annotated[float, Field(ge=0, le=10)]
 Price = Annotated[int, Field(ge=0)]
+Modes = Annotated[list[Mode], Field(min_length=1)]
+BY_CAR: list[Mode] = ["driving"]
+NOWHERE: list[str] = []
 MAX_PAGES = 5
 
 
@@ -51,10 +55,10 @@ class FullAtlasTools:
     @tool(Effect.READ)
     def map_search_places(
         self, query: str, center: str | None = None, radius: Radius = 5000, region: str | None = None,
-        sort_by: SortBy = "weight", min_rating: Rating = 0.0, price_min: Price | None = None, price_max: Price | None = None,
-        price_category: Category | None = None, limit: Limit = 10,
+        sort_by: SortBy = "weight", min_rating: Rating = 0.0, price_min: Price | None = None,
+        price_max: Price | None = None, price_category: Category | None = None, limit: Limit = 10,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Places by kind or name: within radius (m) of a center, in a region, or both; sorted by weight, distance, rating or price."""
+        """Places by kind or name within radius (m) of a center, in a region, or both, by weight, rating, price ..."""
         if center is None and region is None:
             raise ToolRefusal("missing_area", arguments="center, region")
         spot = self._spot(center) if center is not None else None
@@ -72,29 +76,26 @@ class FullAtlasTools:
 
     @tool(Effect.READ)
     def map_compute_routes(
-        self, origin: str, destination: str, intermediates: list[str] | None = None, modes: list[Mode] | None = None,
+        self, origin: str, destination: str, intermediates: list[str] = NOWHERE, modes: Modes = BY_CAR,
         departure_time: str | None = None, arrival_time: str | None = None, traffic_aware: bool = False,
         preference: Preference | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Length (km), duration (minutes) and toll from origin through intermediates to destination, for each mode; times are ISO 8601."""
+        """Length (km), minutes and toll of the way through intermediates, for each mode; times are ISO 8601, local."""
         if departure_time is not None and arrival_time is not None:
             raise ToolRefusal("bad_arguments", arguments="departure_time, arrival_time")
-        if modes == []:
-            raise ToolRefusal("bad_arguments", arguments="modes")
-        stops = [self._spot(text) for text in (origin, *(intermediates or ()), destination)]
-        if same := [b.label for a, b in zip(stops, stops[1:], strict=False) if a.point == b.point]:
+        stops = [self._spot(text) for text in (origin, *intermediates, destination)]
+        if same := [b.label for a, b in pairwise(stops) if a.point == b.point]:
             raise ToolRefusal("same_place", place=same[0])
         leaves = moment_of(departure_time, stops[0].city) if departure_time is not None else None
         arrives = moment_of(arrival_time, stops[-1].city) if arrival_time is not None else None
-        asked: list[Mode] = list(dict.fromkeys(modes or ["driving"]))
-        return [self._way(stops, m, preference, traffic_aware, leaves, arrives) for m in asked]
+        return [self._way(stops, m, preference, traffic_aware, leaves, arrives) for m in dict.fromkeys(modes)]
 
     @tool(Effect.READ)
     def map_search_along_route(
         self, query: str, origin: str, destination: str, transport_mode: Literal["driving", "walking"] = "driving",
         buffer_radius: Radius | None = None, limit: Limit = 10,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Places within buffer_radius (m; 2000 driving, 500 walking) of the way, in the order in which one passes them."""
+        """Places within buffer_radius (m; 2000 driving, 500 walking) of the way, in the order of passing them."""
         start, end = self._spot(origin), self._spot(destination)
         if apart(start.point, end.point) > MAX_KM[transport_mode]:
             raise ToolRefusal("too_far", mode=transport_mode)
@@ -111,7 +112,7 @@ class FullAtlasTools:
         sort_by: CentralSort = "balanced", min_rating: Rating = 0.0, price_min: Price | None = None,
         price_max: Price | None = None, price_category: Category | None = None, limit: Limit = 10,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Places within radius (m) of the middle of several origins, most central first, with the km from each origin."""
+        """Places within radius (m) of the middle of several origins, most central first, with each distance."""
         spots = [self._spot(text) for text in origins]
         middle = finding.centre([s.point for s in spots])
         every = candidates(self._land, query, self._land.regions_near(middle, radius / 1000))
@@ -130,7 +131,7 @@ class FullAtlasTools:
         self, query: str, region: str, max_lists: Annotated[int, Field(ge=1, le=10)] = 5,
         max_items: Annotated[int, Field(ge=1, le=20)] = 3,
     ) -> list[dict[str, Any]]:  # fmt: skip
-        """Ranking lists of a kind of place in a city, district or country: best rated, most reviewed, best value and others."""
+        """Ranking lists of a kind of place in a city, district or country: best rated, most reviewed, best value ..."""
         regions = self._regions(region)
         places = candidates(self._land, query, regions)
         if not places:
@@ -171,7 +172,7 @@ class FullAtlasTools:
     def weather_forecast_days(
         self, location: str, date: str, days: Annotated[int, Field(ge=1, le=15)] = 1
     ) -> list[dict[str, Any]]:
-        """Forecast of one or more days from a date on: sky, temperature (Celsius), low, high, chance of rain and wind."""
+        """Forecast of one or more days from a date on: sky, temperature (Celsius), low, high, rain and wind."""
         city = self._spot(location).city
         return [conditions.forecast(city, day) for day in days_from(date, days)]
 
@@ -225,12 +226,12 @@ class FullAtlasTools:
 
     def _row(self, place: Place, **more: Any) -> dict[str, Any]:
         """A place as the agent sees it; what is not known of it is left out."""
-        address = f"{place.name}, {place.region}"
-        self.shown.setdefault(place.name, {})[address] = place
-        known = {
+        self.shown.setdefault(place.name, {})[self._land.address(place)] = place
+        known: dict[str, Any] = {
             "name": place.name, "other_name": next((n for n in place.names if n.isascii()), None), "kind": place.kind,
-            "region": place.region, "location": str(place.point), "address": place.address or None, "rating": place.rating,
-            "reviews": place.reviews, "price": place.price, "price_category": place.category if place.price is not None else None,
+            "region": place.region, "location": str(place.point), "address": place.address or None,
+            "rating": place.rating, "reviews": place.reviews, "price": place.price,
+            "price_category": place.category if place.price is not None else None,
             "hours": place.hours.text() if place.hours else place.hours_text or None,
             "metro_station": place.station or None, "visit_minutes": list(place.visit) if place.visit else None,
         }  # fmt: skip

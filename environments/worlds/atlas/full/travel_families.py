@@ -1,4 +1,4 @@
-"""Task families about travel and weather: days to choose among, hours to arrive by, ways with stops, traffic, bags, events."""
+"""Task families about travel and weather: days and departures to choose among, stops, traffic, bags, events."""
 
 import re
 from collections.abc import Callable
