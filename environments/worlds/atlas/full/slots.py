@@ -69,7 +69,8 @@ def _common(rng: random.Random) -> dict[str, str]:
     day, count = rng.randint(10, 20), rng.randint(3, 6)
     return {
         "d": f"2026-06-{day:02d}", "n": str(count), "h": f"{rng.randint(8, 21):02d}:00",
-        "x": rng.choice(("warmest", "coldest")), "l": rng.choice(LISTS), "m": rng.choice(_MODES), "q": str(rng.choice((10, 12, 15, 20, 25))),
+        "x": rng.choice(("warmest", "coldest")), "l": rng.choice(LISTS), "m": rng.choice(_MODES),
+        "q": str(rng.choice((10, 12, 15, 20, 25))),
     }  # fmt: skip
 
 

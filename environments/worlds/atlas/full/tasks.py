@@ -28,13 +28,29 @@ TRIES = 400
 @cache
 def wordings(language: Language) -> dict[str, dict[Split, tuple[str, ...]]]:
     """Templates by family and split."""
+    families: dict[str, dict[Split, list[str]]] = _read(language)["families"]
+    return {family: _by_split(by) for family, by in families.items()}
+
+
+@cache
+def frames(language: Language) -> dict[Split, tuple[str, ...]]:
+    """What is said around a request, by split."""
+    return _by_split(_read(language)["frames"])
+
+
+def _by_split(templates: dict[Split, list[str]]) -> dict[Split, tuple[str, ...]]:
+    return {split: tuple(said) for split, said in templates.items()}
+
+
+@cache
+def _read(language: Language) -> dict[str, Any]:
     import yaml
 
     text = (
         files("environments.worlds.atlas.full").joinpath(f"data/wordings_{language}.yaml").read_text(encoding="utf-8")
     )
-    read: dict[str, dict[Split, list[str]]] = yaml.safe_load(text)["families"]
-    return {family: {split: tuple(said) for split, said in by.items()} for family, by in read.items()}
+    read: dict[str, Any] = yaml.safe_load(text)
+    return read
 
 
 def phrasings(
@@ -47,9 +63,17 @@ def phrasings(
     places: Path | None = None,
 ) -> list[str]:
     """Up to `count` different ways to ask for a task."""
-    templates = wordings(language)[family][split]
-    said = (say(rng.choice(templates), spoken(slots, language, rng, places), rng) for _ in range(4 * count))
-    return list(dict.fromkeys(said))[:count]
+    said: dict[str, None] = {}
+    for _ in range(4 * count):
+        request = say(rng.choice(wordings(language)[family][split]), spoken(slots, language, rng, places), rng)
+        said[say(rng.choice(frames(language)[split]), {"said": _sentence(request)}, rng)] = None
+    return list(said)[:count]
+
+
+def _sentence(request: str) -> str:
+    """A request with a capital at its start and a mark at its end, so that other sentences can stand beside it."""
+    mark = "" if request[-1] in ".?!。？！）" else "." if request[-1].isascii() else "。"
+    return request[:1].upper() + request[1:] + mark
 
 
 def solvable(
