@@ -39,7 +39,7 @@ def test_atlas_has_a_full_form_and_one_over_a_folder_of_places(tmp_path: Path) -
     assert (world_maker("atlas_full")().name, len(world_maker("atlas_full")().tools())) == ("atlas_full", 11)
     with pytest.raises(ValueError, match=r"'atlas_places' is read from a folder.*attraction_db.json.*CrossWOZ"):
         world_maker("atlas_places")
-    with pytest.raises(FileNotFoundError, match="lacks attraction_db.json, .*taxi_db.json"):
+    with pytest.raises(FileNotFoundError, match=r"lacks attraction_db.json, .*taxi_db.json"):
         world_maker("atlas_places", folder=tmp_path)()
     made = pickle.loads(pickle.dumps(world_maker("atlas_places", folder=small_places(tmp_path))))()
     assert made.name == "atlas_places"

@@ -54,13 +54,14 @@ def weight(place: Place) -> float:
 
 
 def asked_for(query: str, words: Mapping[str, str]) -> tuple[str | None, str]:
-    """The kind of place that a search names by the longest word for one, and what else it says, both folded."""
+    """The kind of place that a search names by the last word for one in it, and what else it says, folded."""
     said = fold(query)
     inside = [w for w in words if (w in said if _HAN.search(w) else re.search(rf"(?<!\w){re.escape(w)}(?!\w)", said))]
     if not inside:
         return None, said
-    word = max(inside, key=lambda w: (len(w), w))
-    return words[word], " ".join(said.replace(word, " ").strip(" 的").split())
+    word = max(inside, key=lambda w: (said.rfind(w) + len(w), len(w)))
+    at = said.rfind(word)
+    return words[word], " ".join(f"{said[:at]} {said[at + len(word) :]}".strip(" 的").split())
 
 
 def candidates(land: Land, query: str, regions: Sequence[str]) -> list[Place]:

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
     r"(?P<closure>非营业时段)"
     r"|(?P<dates>\d{4}-\d{2}-\d{2}至\d{4}-\d{2}-\d{2})"
     r"|(?P<season>[春夏秋冬]季?(?:、[春夏秋冬]季?)*)"
-    rf"|(?P<days>周[{_DAY}](?:至周[{_DAY}])?(?:[,、]周[{_DAY}](?:至周[{_DAY}])?)*|工作日)"
+    rf"|(?P<days>周[{_DAY}](?:至周[{_DAY}])?(?:[,、]周[{_DAY}](?:至周[{_DAY}])?)*|工作日:?)"
     rf"|(?P<span>(?P<start>{_TIME})-(?P<next>次日)?(?P<end>{_TIME}))"
     r"|(?P<whole>全天|24小时(?:营业)?|二十四小时)"
     r"|(?P<label>[早午晚]市|[早午晚]餐|早点|正餐|中午|上午|下午|晚上|营业时间为?)[::]?"
@@ -94,7 +94,7 @@ def _period(text: str, reading: _Reading) -> bool:
 
 
 def _days(text: str) -> frozenset[int]:
-    if text == "工作日":
+    if text.startswith("工作日"):
         return frozenset(range(5))
     found: set[int] = set()
     for part in re.split("[,、]", text):

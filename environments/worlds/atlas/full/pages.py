@@ -10,9 +10,9 @@ from datetime import date, timedelta
 from functools import cache, lru_cache
 
 from environments.seeds import stable_hash, unit_hash
-from environments.worlds.atlas.data_model import HORIZON_DAYS, TODAY, City, cities, fold, gazetteer
+from environments.worlds.atlas.data_model import HORIZON_DAYS, TODAY, City, cities, fold
 from environments.worlds.atlas.full.data_model import WEEKDAYS, Page, zone
-from environments.worlds.atlas.full.made import HABITS, places_of
+from environments.worlds.atlas.full.made import HABITS, city_called, places_of
 from environments.worlds.atlas.full.timetables import CARRIERS
 
 MAX_CITIES = 4
@@ -41,7 +41,7 @@ def named_cities(query: str) -> tuple[str, ...]:
     used: set[str] = set()
     for run in runs:
         plain = fold(run)
-        city = gazetteer().get(plain) or gazetteer().get(plain.removesuffix("'s").removesuffix("’s"))
+        city = city_called(plain) or city_called(plain.removesuffix("'s").removesuffix("’s"))
         if city and city.name not in found and not any(plain in longer for longer in used) and _is_name(run):
             found.append(city.name)
             used.add(plain)

@@ -52,13 +52,15 @@ def test_second_rows_of_a_name_are_dropped_with_their_place(tmp_path: Path) -> N
     write(tmp_path / "hotel_db.json", [*rows, rows[0], ["故宫", {"名称": "故宫"}], [" ", {}]])
     report = read_folder(tmp_path).report
     assert report.dropped == (
-        ("hotel_db.json", 2, "a second 北京饭店"), ("hotel_db.json", 3, "a second 故宫"), ("hotel_db.json", 4, "no name"),
+        ("hotel_db.json", 2, "a second 北京饭店"),
+        ("hotel_db.json", 3, "a second 故宫"),
+        ("hotel_db.json", 4, "no name"),
     )  # fmt: skip
     assert sum(report.rows[f] for f in FILES[:3]) == report.kept + len(report.dropped)
 
 
 def test_a_folder_that_is_not_one_is_told_why(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="lacks attraction_db.json, hotel_db.json, .* as CrossWOZ's databases"):
+    with pytest.raises(FileNotFoundError, match=r"lacks attraction_db.json, hotel_db.json, .* as CrossWOZ's databases"):
         AtlasWorld(places=tmp_path)
     small_places(tmp_path)
     (tmp_path / "metro_db.json").unlink()
@@ -142,7 +144,8 @@ def test_crosswoz_is_read_whole_and_its_neighbours_lie_near() -> None:
     land = FolderLand(read_folder(CROSSWOZ))
     report = land.report
     assert dict(report.rows) == {
-        "attraction_db.json": 465, "hotel_db.json": 1133, "restaurant_db.json": 951, "metro_db.json": 2549, "taxi_db.json": 1,
+        "attraction_db.json": 465, "hotel_db.json": 1133, "restaurant_db.json": 951, "metro_db.json": 2549,
+        "taxi_db.json": 1,
     }  # fmt: skip
     assert (report.kept, report.dropped) == (2549, ())
     assert {field: len(texts) for field, texts in report.unread.items()} == {"营业时间": 20}

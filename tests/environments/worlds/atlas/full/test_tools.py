@@ -27,9 +27,10 @@ ARGUMENTS = {
 }
 """As TravelBench has them, and our own last one."""
 DEFAULTS = {
-    ("map_search_places", "radius"): 5000, ("map_search_places", "limit"): 10, ("map_compute_routes", "modes"): ["driving"],
+    ("map_search_places", "radius"): 5000, ("map_search_places", "limit"): 10,
+    ("map_compute_routes", "modes"): ["driving"], ("weather_forecast_days", "days"): 1,
     ("map_search_central_places", "radius"): 10000, ("map_search_ranking_list", "max_lists"): 5,
-    ("map_search_ranking_list", "max_items"): 3, ("travel_search_flights", "days"): 0, ("weather_forecast_days", "days"): 1,
+    ("map_search_ranking_list", "max_items"): 3, ("travel_search_flights", "days"): 0,
 }  # fmt: skip
 REQUIRED = {"query", "origin", "destination", "origins", "location", "date", "number"}
 WORLD = AtlasWorld(brief=False)
@@ -63,8 +64,8 @@ def test_the_tools_and_their_arguments_are_those_of_travelbench() -> None:
 
 
 def test_a_search_keeps_to_radius_region_rating_price_and_limit() -> None:
-    wide = places(query="restaurant", center="Lyon", radius=20000, limit=50)
-    assert all(p["km"] <= 20 for p in wide)
+    wide = places(query="restaurant", center="Lyon", radius=6000, limit=50)
+    assert all(p["km"] <= 6 for p in wide)
     assert {p["name"] for p in places(query="restaurant", center="Lyon", radius=3000, limit=50)} == {
         p["name"] for p in wide if p["km"] <= 3
     }
@@ -99,7 +100,7 @@ def test_coordinates_stand_for_the_place_that_lies_there() -> None:
     named, located = f"{museum['name']}, Lyon", museum["location"]
     assert route(destination=named)["minutes"] == route(destination=located)["minutes"]
     assert route(destination=museum["name"]) == route(destination=named), "it has been shown: its name will do"
-    assert ask("weather_forecast_days", location=located, date="today") == ask(
+    assert ask("weather_forecast_days", location="45.7485,4.8467", date="today") == ask(
         "weather_forecast_days", location="Lyon", date="today"
     )
     for bad in ("91,0", "0,181", "1;2", "48.85"):
@@ -175,13 +176,12 @@ def test_places_along_a_way_lie_beside_it_in_the_order_of_passing() -> None:
         assert there is not None
         detour = sum(apart(e, there) for e in ends if e is not None)
         assert detour < straight + 60
-    assert ask("map_search_along_route", query="cafe", origin="Paris", destination="Lyon", transport_mode="walking") == {
-        "error": "too_far", "mode": "walking",
-    }  # fmt: skip
+    on_foot = ask("map_search_along_route", query="cafe", origin="Paris", destination="Lyon", transport_mode="walking")
+    assert on_foot == {"error": "too_far", "mode": "walking"}
 
 
 def test_the_most_central_place_is_the_one_that_the_order_says() -> None:
-    origins = ["Paris", "Versailles", "Saint-Denis"]
+    origins = ["Paris", "Versailles", "Créteil"]
     for sort_by, cost in (("min_max_distance", max), ("total_distance", sum)):
         found = ask("map_search_central_places", query="cafe", origins=origins, sort_by=sort_by, limit=50)
         costs = [round(cost([d["km"] for d in p["distances"]]), 1) for p in found]
@@ -230,7 +230,7 @@ def test_it_is_now_as_the_forecast_of_today_says() -> None:
     ("name", "arguments", "error"),
     [
         ("map_search_places", {"query": "museum"}, "missing_area"),
-        ("map_search_places", {"query": "museum", "region": "Atlantis"}, "unknown_region"),
+        ("map_search_places", {"query": "museum", "region": "Nowhereton"}, "unknown_region"),
         ("map_search_places", {"query": "zzz", "region": "Paris"}, "no_results"),
         ("map_search_places", {"query": "museum", "center": "Paris", "radius": 50}, "bad_arguments"),
         ("map_search_places", {"query": "museum", "center": "Paris", "min_rating": 11.0}, "bad_arguments"),
@@ -240,7 +240,7 @@ def test_it_is_now_as_the_forecast_of_today_says() -> None:
         ("map_compute_routes", {"origin": "Paris", "destination": "Lyon", "departure_time": "2026-06-12T08:00",
                                 "arrival_time": "2026-06-12T18:00"}, "bad_arguments"),
         ("map_compute_routes", {"origin": "Paris", "destination": "Lyon", "departure_time": "soon"}, "bad_time"),
-        ("map_compute_routes", {"origin": "Paris", "destination": "Lyon", "departure_time": "2027-01-01T08:00"}, "bad_time"),
+        ("map_compute_routes", {"origin": "Paris", "destination": "Lyon", "departure_time": "2027-01-01"}, "bad_time"),
         ("map_compute_routes", {"origin": "Paris", "destination": "Tokyo"}, "too_far"),
         ("travel_search_flights", {"origin": "Paris", "destination": "Versailles", "date": "today"}, "no_flights"),
         ("travel_search_trains", {"origin": "Paris", "destination": "Tokyo", "date": "today"}, "no_trains"),
