@@ -162,13 +162,13 @@ def test_times_of_a_way_are_local_at_each_end() -> None:
 
 
 def test_places_along_a_way_lie_beside_it_in_the_order_of_passing() -> None:
-    found = ask("map_search_along_route", query="charging station", origin="Paris", destination="Orléans", limit=50)
+    found = ask("map_search_along_route", query="charging station", origin="Paris", destination="Reims", limit=50)
     assert [p["km"] for p in found] == sorted(p["km"] for p in found)
     assert all(p["off_route_km"] <= 2.0 for p in found)
-    far = ask("map_search_along_route", query="charging station", origin="Paris", destination="Orléans",
+    far = ask("map_search_along_route", query="charging station", origin="Paris", destination="Reims",
               buffer_radius=8000, limit=50)  # fmt: skip
     assert len(far) > len(found)
-    ends = [spot.point for spot in map(WORLD.land.spot, ("Paris", "Orléans")) if spot is not None]
+    ends = [spot.point for spot in map(WORLD.land.spot, ("Paris", "Reims")) if spot is not None]
     for p in found:
         there = coordinates(p["location"])
         assert there is not None
