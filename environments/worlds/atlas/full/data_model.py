@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Any, Literal, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
@@ -214,7 +215,14 @@ def _zones() -> dict[tuple[str, int], str]:
 @lru_cache(maxsize=20_000)
 def zone(city: City) -> ZoneInfo:
     """Time zone of a city."""
-    return ZoneInfo(_zones()[fold(city.name), city.population])
+    return _zone_called(_zones()[fold(city.name), city.population])
+
+
+@cache
+def _zone_called(key: str) -> ZoneInfo:
+    """A zone from the package tzdata: that of the machine may be of another year, and the world's version names ours."""
+    with files("tzdata").joinpath("zoneinfo", *key.split("/")).open("rb") as file:
+        return ZoneInfo.from_file(file, key)
 
 
 def day_of(text: str) -> date:
