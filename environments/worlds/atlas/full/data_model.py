@@ -220,7 +220,7 @@ def zone(city: City) -> ZoneInfo:
 
 @cache
 def _zone_called(key: str) -> ZoneInfo:
-    """A zone from the package tzdata: that of the machine may be of another year, and the world's version names ours."""
+    """A zone from the package tzdata, which the world's version names; the machine's may be of another year."""
     with files("tzdata").joinpath("zoneinfo", *key.split("/")).open("rb") as file:
         return ZoneInfo.from_file(file, key)
 

@@ -176,7 +176,8 @@ def _largest_of(country: str) -> tuple[str, ...]:
 def _unaccented() -> Mapping[str, City]:
     """Cities by their names without accents, where that is no other city's name."""
     found: dict[str, City] = {}
-    for city in sorted(cities().values(), key=lambda c: (-c.population, c.name)):
+    accented = [city for city in cities().values() if not city.name.isascii()]
+    for city in sorted(accented, key=lambda c: (-c.population, c.name)):
         found.setdefault(_letters(city.name), city)
     return found
 

@@ -125,4 +125,6 @@ def station(s: FullSession) -> Plan | None:
     row = next((r for r in found if r["name"] == s.slots["u"]), None)
     if s.failed or row is None or "metro_station" not in row or row["metro_station"] in row["name"]:
         return None
+    if not s.readable({"name": row["metro_station"]}):
+        return None
     return s.plan(f"{row['metro_station']}.", name(row["metro_station"]))

@@ -35,14 +35,16 @@ def _stem(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
 
 
+@lru_cache(maxsize=8192)
+def _joined(text: str) -> str:
+    return " ".join(terms(text))
+
+
 @lru_cache(maxsize=64)
 def _index(pages: Sequence[Page]) -> sqlite3.Connection:
     made = sqlite3.connect(":memory:", check_same_thread=False)
     made.execute('CREATE VIRTUAL TABLE page USING fts5(title, body, more, tokenize = "unicode61 remove_diacritics 0")')
-    rows = [
-        (i, *(" ".join(terms(part)) for part in (p.title, p.text, f"{p.keywords} {p.place}")))
-        for i, p in enumerate(pages)
-    ]
+    rows = [(i, *map(_joined, (p.title, p.text, f"{p.keywords} {p.place}"))) for i, p in enumerate(pages)]
     made.executemany("INSERT INTO page (rowid, title, body, more) VALUES (?, ?, ?, ?)", rows)
     return made
 
