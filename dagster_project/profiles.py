@@ -23,6 +23,7 @@ from pydantic import (
 from sqlalchemy import make_url
 
 from assets import config, keys
+from environments.worlds.catalogue import PLACES_WORLD
 from resources.endpoints import ServedModel
 from resources.sandboxes import SandboxSettings
 
@@ -68,6 +69,8 @@ class WorldSettings(_Section):
 
     tau2_folder: str = ""
     """A tau2-bench checkout or a folder of its domains, for the worlds `retail` and `airline`; empty: there is none."""
+    places_folder: str = ""
+    """Real places in the shape of CrossWOZ's databases, for the world `atlas_places`; empty: there are none."""
 
 
 class NightSettings(_Section):
@@ -183,7 +186,17 @@ def registry_url() -> str:
 
 def tau2_folder() -> Path | None:
     """Where tau2's domains lie: `LOOPWRIGHT_TAU2`, or the active profile's `[worlds] tau2_folder`; None: nowhere."""
-    said = os.environ.get("LOOPWRIGHT_TAU2") or active().worlds.tau2_folder
+    return _folder(os.environ.get("LOOPWRIGHT_TAU2") or active().worlds.tau2_folder)
+
+
+def world_folder(world: str) -> Path | None:
+    """What the world reads: real places (`LOOPWRIGHT_PLACES`, `[worlds] places_folder`), or tau2's domains."""
+    if world == PLACES_WORLD:
+        return _folder(os.environ.get("LOOPWRIGHT_PLACES") or active().worlds.places_folder)
+    return tau2_folder()
+
+
+def _folder(said: str) -> Path | None:
     return Path(said).expanduser().absolute() if said else None
 
 

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from environments.fault import FaultKind
 from environments.task import Task
@@ -166,7 +166,7 @@ class SqliteState:
 class SqliteWorld:
     """One session of a world whose state is a `SqliteState`; an `environments.world.World`."""
 
-    name: ClassVar[str]
+    name: str
     policy: str = ""
     units: Mapping[str, str] = {}
     fault_kinds: frozenset[FaultKind] = frozenset()

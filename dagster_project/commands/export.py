@@ -85,7 +85,7 @@ def harbor(
                 f"split must be train or dev, got {split!r}: what is hidden leaves this machine in no format"
             )
         chosen = [t for t in _tasks(tasks) if t.split == split and t.user is None][:most]
-        worlds = {name: world_maker(name, folder=profiles.tau2_folder())() for name in {t.world for t in chosen}}
+        worlds = {name: world_maker(name, folder=profiles.world_folder(name))() for name in {t.world for t in chosen}}
         for task in chosen:
             made = harbor_task_of(task, worlds[task.world], image=image, organisation=organisation)
             write_task(made, out / made.name.partition("/")[2])
@@ -102,7 +102,7 @@ def tau2(
     from environments.formats.tau2 import write_domain
 
     with clear_errors():
-        session = world_maker(world, folder=profiles.tau2_folder())()
+        session = world_maker(world, folder=profiles.world_folder(world))()
         if not isinstance(session, DocumentWorld):
             raise ValueError(f"{world!r} is no world of documents, which tau2's are: retail or airline")
         chosen = [t for t in _tasks(tasks) if t.world == world and t.split != "hidden"]

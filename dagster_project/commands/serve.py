@@ -17,12 +17,12 @@ ADMITTED: Final = "tasks/admitted_tasks"
 
 
 def serve(
-    world: Annotated[str, typer.Argument(help="Name of the world: atlas, retail, airline, or one of an entry point.")],
+    world: Annotated[str, typer.Argument(help="Name of the world: atlas, atlas_full, atlas_places, retail, ...")],
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 picks a free one.")] = 8000,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 opens it to the network.")] = "127.0.0.1",
     task: Annotated[str | None, typer.Option(help="What sessions begin with: a task's id, or a JSON file.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="The tau2 folder of retail and airline; by default the profile's.")
+        Path | None, typer.Option(help="Of tau2 (retail, airline; else the profile's) or of places.")
     ] = None,
     sessions: Annotated[int, typer.Option(min=1, help="Most clients at once; others are refused.")] = 64,
     idle: Annotated[float, typer.Option(min=0.1, help="Seconds of silence after which a session is taken back.")] = 600,
@@ -41,7 +41,7 @@ def serve(
         token = None if owner_token is None else read_token(owner_token)
         local = host in ("127.0.0.1", "localhost", "::1")
         served = served_world(
-            world_maker(world, folder=folder or profiles.tau2_folder()),
+            world_maker(world, folder=folder or profiles.world_folder(world)),
             task=chosen, limit=sessions, idle_s=idle, at_once=at_once, token=token, local=local,
         )  # fmt: skip
         listening = listen(host, port)

@@ -8,6 +8,7 @@ from pathlib import Path
 from environments.honeypots.world import HoneypotWorld
 from environments.world import World
 from environments.worlds.airline.world import AirlineWorld
+from environments.worlds.atlas.full.records import FILES
 from environments.worlds.atlas.world import AtlasWorld
 from environments.worlds.desk.world import DeskWorld
 from environments.worlds.retail.world import RetailWorld
@@ -15,7 +16,11 @@ from environments.worlds.tau2_folder import HOW, domain_folder
 from environments.worlds.workspace.world import WorkspaceWorld
 
 ENTRY_POINTS = "loopwright.worlds"
-_SHIPPED: dict[str, Callable[[], World]] = {"atlas": AtlasWorld, "desk": DeskWorld}
+PLACES_WORLD = "atlas_places"
+"""Atlas over a folder of real places."""
+_SHIPPED: dict[str, Callable[[], World]] = {
+    "atlas": AtlasWorld, "atlas_full": partial(AtlasWorld, brief=False), "desk": DeskWorld,
+}  # fmt: skip
 _OF_AN_ENGINE: dict[str, Callable[[], World]] = {"workspace": WorkspaceWorld}
 _WITHOUT_A_FOLDER = {**_SHIPPED, **_OF_AN_ENGINE}
 _OF_A_TAU2_FOLDER: dict[str, Callable[[Path], World]] = {"airline": AirlineWorld, "retail": RetailWorld}
@@ -33,7 +38,8 @@ def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]
 
     Args:
         name: of a shipped world, or of an entry point.
-        folder: the tau2 folder of `retail` and `airline`; the others do not read one.
+        folder: the tau2 folder of `retail` and `airline`, or the folder of real places of `atlas_places`; the others do
+            not read one.
 
     Raises:
         ValueError: no such world, and the message lists those there are; or it needs a folder and got none.
@@ -45,9 +51,11 @@ def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]
         return _FOR_PROMOTION[name]
     if name in _OF_A_TAU2_FOLDER:
         return _of_a_folder(name, folder)
+    if name == PLACES_WORLD:
+        return _of_places(folder)
     offered = {e.name: e for e in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
-        known = ", ".join(sorted({*_WITHOUT_A_FOLDER, *_OF_A_TAU2_FOLDER, *offered}))
+        known = ", ".join(sorted({*_WITHOUT_A_FOLDER, *_OF_A_TAU2_FOLDER, PLACES_WORLD, *offered}))
         raise ValueError(f"no world named {name!r}; there are: {known}. Others enter as entry points {ENTRY_POINTS!r}")
     maker: Callable[[], World] = offered[name].load()
     return maker
@@ -60,3 +68,13 @@ def _of_a_folder(name: str, folder: Path | None) -> Callable[[], World]:
             f"LOOPWRIGHT_TAU2, or call world_maker({name!r}, folder=...); {HOW}"
         )
     return partial(_OF_A_TAU2_FOLDER[name], domain_folder(folder, name))
+
+
+def _of_places(folder: Path | None) -> Callable[[], World]:
+    if folder is None:
+        raise ValueError(
+            f"the world {PLACES_WORLD!r} is read from a folder of real places and got none: set [worlds] "
+            "places_folder in the profile or LOOPWRIGHT_PLACES, or call "
+            f"world_maker({PLACES_WORLD!r}, folder=...); it holds {', '.join(FILES)}, as CrossWOZ's databases"
+        )
+    return partial(AtlasWorld, places=folder)

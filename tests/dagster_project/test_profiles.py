@@ -27,7 +27,7 @@ def test_a_typo_in_the_profile_names_those_that_exist() -> None:
     [
         (
             'descriptin = "x"',
-            "unknown key 'descriptin'; allowed: apply_tree_changes, description, nightly, sandboxes, teacher",
+            "unknown key 'descriptin'; allowed: apply_tree_changes, description, judge, nightly, sandboxes, teacher",
         ),
         ("", "description: Field required"),
         ('description = "x"\n[trainer]\nlauncher = "mpi"', r"launcher: Input should be .* \(got 'mpi'\)"),

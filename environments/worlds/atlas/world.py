@@ -2,14 +2,19 @@
 
 import hashlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
+from pathlib import Path
 
 from environments.state import SqliteState, SqliteWorld, image_of
 from environments.task import Booking
 from environments.worlds.atlas import data_model, geography, tools
-from environments.worlds.atlas.data_model import SCHEMA
+from environments.worlds.atlas.data_model import SCHEMA, TODAY
+from environments.worlds.atlas.full import lands
+from environments.worlds.atlas.full.data_model import Land
+from environments.worlds.atlas.full.folder import FolderLand
+from environments.worlds.atlas.full.tools import FullAtlasTools
 
 
 @cache
@@ -25,26 +30,61 @@ def _image() -> bytes:
 
 
 class AtlasWorld(SqliteWorld):
-    """Maps, travel and weather over real cities; an `environments.world.World`."""
+    """Maps, travel and weather over real cities; an `environments.world.World`.
+
+    Its brief form has six short tools, which a policy of 400 tokens can carry. The full form has eleven with their
+    whole argument lists, and is a world of another name: no task of the one can be played in the other.
+    """
 
     name = "atlas"
-    units = {"price": "euros", "temp": "degrees", "km": "km", "minutes": "minutes", "rating": "rating"}
+    land: Land
+    """What exists; of the full form alone."""
+    today: str
+    """ISO date of the world's clock; of the full form alone."""
+    units: Mapping[str, str] = {
+        "price": "euros", "temp": "degrees", "km": "km", "minutes": "minutes", "rating": "rating",
+    }  # fmt: skip
 
-    def __init__(self, *, brief: bool = True) -> None:
+    def __init__(self, *, brief: bool = True, places: Path | None = None) -> None:
+        """Open a session.
+
+        Args:
+            brief: the brief form; without effect where `places` is given, which has no brief form.
+            places: a folder of real places in the shape of CrossWOZ's databases.
+
+        Raises:
+            FileNotFoundError: the folder lacks a file.
+            ValueError: a file of the folder is not of the right shape.
+        """
         state = SqliteState(_image())
-        self._session = tools.AtlasTools(state, brief=brief)
-        self._brief = brief
+        if brief and places is None:
+            self._session: tools.AtlasTools | FullAtlasTools = tools.AtlasTools(state)
+            self._form = f"{_code_version()}-brief"
+        else:
+            self._session = self._full(state, places)
         super().__init__(state, self._session)
+
+    def _full(self, state: SqliteState, places: Path | None) -> FullAtlasTools:
+        """Set up the full form over made places, or over those of a folder."""
+        land = lands.open_land(places)
+        self.land, self.today, self.policy = land, TODAY, lands.policy_text()
+        self.units = {**lands.UNITS, "price": land.currency, "toll": land.currency}
+        self.name = "atlas_places" if isinstance(land, FolderLand) else "atlas_full"
+        of_folder = f"-{land.folder.digest}" if isinstance(land, FolderLand) else ""
+        self._form = f"{lands.code_version()}-full{of_folder}"
+        return FullAtlasTools(state, land)
 
     @property
     def version(self) -> str:
         """Hash of code, geography data and level of detail."""
-        return f"atlas-{_code_version()}-{'brief' if self._brief else 'full'}"
+        return f"atlas-{self._form}"
 
     def reset(self) -> None:
-        """Roll the state back to its start and forget the offers shown."""
+        """Roll the state back to its start and forget what was shown."""
         super().reset()
         self._session.offers.clear()
+        if isinstance(self._session, FullAtlasTools):
+            self._session.shown.clear()
 
     def bookings(self) -> Sequence[Booking]:
         """Bookings in the order in which they were made."""

@@ -7,6 +7,7 @@ import pytest
 
 from environments.worlds.atlas.world import AtlasWorld
 from environments.worlds.catalogue import world_maker
+from tests.environments.places_folder import small_places
 from tests.environments.tau2_folders import small_tau2
 
 
@@ -32,6 +33,16 @@ def test_other_packages_offer_worlds_as_entry_points(tmp_path: Path, monkeypatch
 def test_an_unknown_world_is_told_with_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"no world named 'mars'; there are: .*atlas.*loopwright\.worlds"):
         world_maker("mars")
+
+
+def test_atlas_has_a_full_form_and_one_over_a_folder_of_places(tmp_path: Path) -> None:
+    assert (world_maker("atlas_full")().name, len(world_maker("atlas_full")().tools())) == ("atlas_full", 11)
+    with pytest.raises(ValueError, match=r"'atlas_places' is read from a folder.*attraction_db.json.*CrossWOZ"):
+        world_maker("atlas_places")
+    with pytest.raises(FileNotFoundError, match=r"lacks attraction_db.json, .*taxi_db.json"):
+        world_maker("atlas_places", folder=tmp_path)()
+    made = pickle.loads(pickle.dumps(world_maker("atlas_places", folder=small_places(tmp_path))))()
+    assert made.name == "atlas_places"
 
 
 @pytest.mark.parametrize("name", ["airline", "retail"])

@@ -20,13 +20,27 @@ from environments.task import Goal, Task
 from environments.tool import Effect
 from environments.world import World, WorldPool
 from environments.worlds.catalogue import shipped_worlds, world_maker
+from tests.environments.places_folder import small_places
 from tests.environments.tau2_folders import small_tau2
 
-OF_A_FOLDER = ("airline", "retail")
+OF_A_FOLDER = ("airline", "atlas_places", "retail")
 WORLDS = pytest.mark.parametrize("name", [*shipped_worlds(), *OF_A_FOLDER])
 SEEDS = st.integers(0, 10_000)
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "atlas": ("Paris", "Lyon", "巴黎", "2026-06-12", "tomorrow", "museum", "UA16"),
+    "atlas_full": (
+        "Paris",
+        "Lyon",
+        "巴黎",
+        "48.8534,2.3488",
+        "2026-06-12",
+        "2026-06-12T09:00",
+        "tomorrow",
+        "museum",
+        "UA383",
+        "France",
+    ),
+    "atlas_places": ("故宫", "Forbidden City", "海淀区", "餐馆", "hotel", "Beijing", "天津", "2026-06-12", "tomorrow"),
     "desk": ("CU1001", "CU1002", "SO4001", "SO4002", "KT1104", "CT1001", "TK2001", "ML1001", "refund", "goodwill"),
     "airline": (
         "ada_byron_1001",
@@ -47,9 +61,10 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 
 @cache
 def folder() -> tempfile.TemporaryDirectory[str]:
-    """Of a small tau2, gone when the tests are over."""
+    """Of a small tau2 and a few real places, gone when the tests are over."""
     made = tempfile.TemporaryDirectory()
     small_tau2(Path(made.name))
+    small_places(Path(made.name))
     return made
 
 
