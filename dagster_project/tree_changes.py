@@ -160,7 +160,8 @@ def waiting(lake: Lake) -> dict[str, Any] | None:
 
 def what_a_plan_is_for(lake: Lake) -> str:
     """The labels, who labels, what was confirmed and the bounds: with others of these, the plan is another."""
-    confirmed = [(path.name, path.read_bytes()) for path in sorted(migrations_of("").glob("*.yaml"))]
+    files = sorted(path for path in migrations_of("").glob("*.yaml") if path.is_file())
+    confirmed = [(path.name, path.read_bytes()) for path in files]
     content = repr((lake.path(LABELS).stat().st_mtime_ns, confirmed, configured_bound(), configured_kind()))
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
