@@ -31,6 +31,7 @@ from assets.taxonomy.bill import RATES, TEACHER, Rates, rates_of
 from assets.taxonomy.migration import stored_migrations
 from assets.taxonomy.plan import NEAR_BELOW
 from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
+from assets.taxonomy.tree import OTHER
 from assets.versions import reported_by_leaf
 from resources.embedder import Embedder
 from resources.endpoints import ChatEndpoint
@@ -196,7 +197,7 @@ def pool_queries(lake: Lake) -> pl.DataFrame:
 def _shares(labels: pl.DataFrame) -> dict[str, float]:
     means = {
         "irrelevant_share": pl.col("primary") == IRRELEVANT,
-        "abstained_share": pl.col("primary").str.ends_with("other"),
+        "abstained_share": pl.col("primary").str.split(".").list.last() == OTHER,
         "with_second_intent": pl.col("secondary").is_not_null(),
         "mean_confidence": pl.col("confidence"),
     }
