@@ -53,6 +53,12 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def with_queries(home: Path) -> Path:
+    """A state folder with fifty queries."""
+    Lake(root=str(home / "lake")).write("queries/distinct_queries", queries().with_columns(support=pl.lit(1)))
+    return home
+
+
 def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_costs_nothing(home: Path) -> None:
     lake, before = Lake(root=str(home / "lake")), home / "before"
     tree = with_weather_split(copied(home / "after"))
@@ -130,7 +136,10 @@ def test_a_tree_is_named_by_folder_revision_or_version_and_anything_else_is_one_
         done = typed("diff", name, str(tree), home=tmp_path)
         assert (done.exit_code, done.stdout) == (2, "")
         assert f"{name!r} is no tree: name a folder" in done.stderr
-    (tree / "migrations").mkdir()
+    done = typed("seeds", str(tree / "discovery.yaml" / "seeds.csv"), home=with_queries(tmp_path))
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1), "what the system says is one line too"
+    assert "loopwright: [Errno" in done.stderr
+    (tree / "migrations" / "notes.yaml").mkdir(parents=True)
     (tree / "migrations" / "0001.yaml").write_text("from: a\nto: b\nchanges: []\n")
     done = typed("diff", str(tree), str(tree), home=tmp_path)
     assert done.exit_code == 2
