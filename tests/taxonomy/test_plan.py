@@ -198,10 +198,9 @@ def test_renames_and_moves_ask_nothing(after: dict[str, tuple[str, ...]]) -> Non
 def test_a_second_leaf_without_an_answer_is_the_other_and_no_leaf_that_is_spelt_like_it() -> None:
     named = {"a.z_other": ("elsewhere",)}
     found = diff(taxonomy(TREE | named), taxonomy(without("a.x", "a.y") | named))
-    rest = {name: pl.lit(None, kind) for name, kind in LABEL_SCHEMA.items()}
     labels = label_frame([("q", "a.x", "a.y", None, 0.9)])
-    whole = labels.with_columns(**{name: rest[name] for name in rest.keys() - set(labels.columns)}).select(*LABEL_SCHEMA)
-    after = apply_plan(whole, make_plan(found, labels), Counting(1))
+    unsaid = {name: pl.lit(None, kind) for name, kind in LABEL_SCHEMA.items() if name not in labels.columns}
+    after = apply_plan(labels.with_columns(**unsaid).select(*LABEL_SCHEMA), make_plan(found, labels), Counting(1))
     assert after.select("primary", "secondary").row(0) == ("a.z", "a.other")
 
 
