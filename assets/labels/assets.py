@@ -13,7 +13,7 @@ from assets import keys
 from assets.config import Share, StageConfig
 from assets.labels.agreement import Agreement, against_truth
 from assets.labels.annotator import Annotator
-from assets.labels.book import LabelBook
+from assets.labels.book import IN_FORCE, LabelBook
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
 from assets.labels.held_back import AGREEMENT, HeldBack, against_experts, agreement_row, read_held_back
@@ -91,8 +91,9 @@ def query_labels(
     lake.write(CHANGES, done.moved)
     if rates := asker.rates(done):
         lake.write(RATES, rates.frame(), book.annotator)
+    version = version_of(taxonomy_of(tree))
     numbers: dict[str, float | int | str] = {
-        "annotator": asker.kind, "tree": version_of(taxonomy_of(tree)), "way": done.way, "calls": done.calls,
+        "annotator": asker.kind, "tree": version, "way": done.way, "calls": done.calls,
         "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
     }  # fmt: skip
     figures = {"difficulty": difficulty_figure(done.labels), "leaves": leaves_figure(done.labels)}
@@ -104,6 +105,7 @@ def query_labels(
     )  # fmt: skip
     note = moved_note(done.moved) if len(done.moved) else None
     result = materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
+    lake.write(IN_FORCE, pl.DataFrame({"tree": [version]}))
     yield from reported_by_leaf(context, lake, result, done.labels.with_columns(leaf="primary"), "leaf")
 
 
