@@ -90,6 +90,7 @@ def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_c
     back = labelled(lake, before)
     assert (back["way"], back["calls"]) == ("kept", 0)
     assert lake.read("labels/query_labels").equals(old)
+    assert json.loads(typed("plan", "", str(tree), "--json", home=home).stdout)["moved"] > 0
 
 
 def test_a_run_that_ended_between_the_book_and_the_labels_leaves_a_plan_that_takes_them_up(
