@@ -39,8 +39,11 @@ def partition_of_each(leaves: Iterable[str]) -> dict[str, str]:
         cut = {leaf: ".".join(leaf.split(".")[:depth]) for leaf in known}
         if len(set(cut.values())) <= MOST:
             return cut
-    branches = len({leaf.split(".")[0] for leaf in known})
-    raise ValueError(f"the tree has {branches} level-1 branches; at most {MOST} can be told apart: join some")
+    beside = {IRRELEVANT, "other"}
+    branches = len({leaf.split(".")[0] for leaf in known} - beside)
+    raise ValueError(
+        f"the tree has {branches} level-1 branches; at most {MOST - len(beside)} can be told apart: join some"
+    )
 
 
 def add_partitions(instance: dg.DagsterInstance, leaves: Iterable[str]) -> list[str]:

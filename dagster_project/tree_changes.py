@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from assets import keys
-from assets.labels.book import LabelBook
+from assets.labels.book import IN_FORCE, LabelBook
 from assets.labels.table import keyed
 from assets.partitions import partition_of_each
 from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
@@ -124,9 +124,12 @@ def _without_label(texts: pl.DataFrame, rows: pl.DataFrame) -> int:
 
 
 def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
-    """The tree that the current labels are of."""
+    """The tree that the current labels are of; where that was not noted, the last one in the book."""
     known = _book_of(lake, labels).versions()
-    return taxonomy_of(lake.read(TREES, known[-1]) if known else lake.read(keys.table_of(keys.INTENT_TAXONOMY)))
+    noted = lake.read(IN_FORCE)["tree"].to_list() if lake.exists(IN_FORCE) else []
+    if version := next((version for version in (*noted, *known[-1:]) if version in known), None):
+        return taxonomy_of(lake.read(TREES, version))
+    return taxonomy_of(lake.read(keys.table_of(keys.INTENT_TAXONOMY)))
 
 
 def rates_in(lake: Lake) -> Priced:
@@ -159,9 +162,15 @@ def waiting(lake: Lake) -> dict[str, Any] | None:
 
 
 def what_a_plan_is_for(lake: Lake) -> str:
-    """The labels, who labels, what was confirmed and the bounds: with others of these, the plan is another."""
-    confirmed = [(path.name, path.read_bytes()) for path in sorted(migrations_of("").glob("*.yaml"))]
-    content = repr((lake.path(LABELS).stat().st_mtime_ns, confirmed, configured_bound(), configured_kind()))
+    """The labels, who labels, what was confirmed and the bounds: with others of these, the plan is another.
+
+    Who labels, with the versions in the book: a run that failed may have left one there that is to be taken up.
+    """
+    files = sorted(path for path in migrations_of("").glob("*.yaml") if path.is_file())
+    confirmed = [(path.name, path.read_bytes()) for path in files]
+    kind = configured_kind()
+    known = LabelBook(lake, kind).versions()
+    content = repr((lake.path(LABELS).stat().st_mtime_ns, confirmed, configured_bound(), kind, known))
     return hashlib.blake2b(content.encode(), digest_size=8).hexdigest()
 
 

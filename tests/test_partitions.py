@@ -35,7 +35,7 @@ def test_a_tree_of_500_leaves_is_cut_where_fewer_than_100_partitions_are() -> No
 
 
 def test_more_branches_than_partitions_are_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(ValueError, match="101 level-1 branches; at most 99 can be told apart: join some"):
+    with pytest.raises(ValueError, match="100 level-1 branches; at most 97 can be told apart: join some"):
         partition_of_each([f"b{i}" for i in range(100)])
 
 

@@ -13,7 +13,7 @@ from assets import keys
 from assets.config import Share, StageConfig
 from assets.labels.agreement import Agreement, against_truth
 from assets.labels.annotator import Annotator
-from assets.labels.book import LabelBook
+from assets.labels.book import IN_FORCE, LabelBook
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
 from assets.labels.held_back import AGREEMENT, HeldBack, against_experts, agreement_row, read_held_back
@@ -31,6 +31,7 @@ from assets.taxonomy.bill import RATES, TEACHER, Rates, rates_of
 from assets.taxonomy.migration import stored_migrations
 from assets.taxonomy.plan import NEAR_BELOW
 from assets.taxonomy.stored import CHANGES, taxonomy_of, version_of
+from assets.taxonomy.tree import OTHER
 from assets.versions import reported_by_leaf
 from resources.embedder import Embedder
 from resources.endpoints import ChatEndpoint
@@ -90,8 +91,9 @@ def query_labels(
     lake.write(CHANGES, done.moved)
     if rates := asker.rates(done):
         lake.write(RATES, rates.frame(), book.annotator)
+    version = version_of(taxonomy_of(tree))
     numbers: dict[str, float | int | str] = {
-        "annotator": asker.kind, "tree": version_of(taxonomy_of(tree)), "way": done.way, "calls": done.calls,
+        "annotator": asker.kind, "tree": version, "way": done.way, "calls": done.calls,
         "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
     }  # fmt: skip
     figures = {"difficulty": difficulty_figure(done.labels), "leaves": leaves_figure(done.labels)}
@@ -103,6 +105,7 @@ def query_labels(
     )  # fmt: skip
     note = moved_note(done.moved) if len(done.moved) else None
     result = materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
+    lake.write(IN_FORCE, pl.DataFrame({"tree": [version]}))
     yield from reported_by_leaf(context, lake, result, done.labels.with_columns(leaf="primary"), "leaf")
 
 
@@ -196,7 +199,7 @@ def pool_queries(lake: Lake) -> pl.DataFrame:
 def _shares(labels: pl.DataFrame) -> dict[str, float]:
     means = {
         "irrelevant_share": pl.col("primary") == IRRELEVANT,
-        "abstained_share": pl.col("primary").str.ends_with("other"),
+        "abstained_share": pl.col("primary").str.split(".").list.last() == OTHER,
         "with_second_intent": pl.col("secondary").is_not_null(),
         "mean_confidence": pl.col("confidence"),
     }

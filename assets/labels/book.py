@@ -24,6 +24,9 @@ from resources.lake import Lake, LakeError, content_hash
 
 LOG: Final = logging.getLogger(__name__)
 LEAVES, PAGES, ALIASES = "labels/book", "labels/pages", "labels/aliases"
+IN_FORCE: Final = "labels/tree_in_force"
+"""Table with one row, the version that `labels/query_labels` is of: noted once that is written, for a run that was
+killed, or failed, may have left the book one version ahead of it."""
 BOOKED: Final = {**LABEL_SCHEMA, "key": pl.String}
 """A label as it is kept: with the key of the text that it is of."""
 PAGE: Final = {"leaf": pl.String, "content": pl.String, "rows": pl.Int64, "number": pl.Int64}

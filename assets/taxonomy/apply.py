@@ -50,7 +50,8 @@ def _answered(labels: pl.DataFrame, plan: Plan, answers: pl.DataFrame) -> pl.Dat
     first, second = pl.col("among").is_not_null(), pl.col("among_secondary").is_not_null()
     other = pl.col("among").is_not_null() & pl.col("new_primary").ne_missing(pl.col("primary"))
     fitting = pl.col("new_secondary").is_in(pl.col("among_secondary"))
-    fallback = pl.col("among_secondary").list.eval(pl.element().filter(pl.element().str.ends_with(OTHER))).list.last()
+    is_other = pl.element().str.split(".").list.last() == OTHER
+    fallback = pl.col("among_secondary").list.eval(pl.element().filter(is_other)).list.last()
     both_asked = pl.when(fitting).then("new_secondary").otherwise(fallback)
     secondary = pl.when(second & ~first).then("new_primary").when(second).then(both_asked).otherwise("secondary")
     taken = {name: first for name in ("primary", "runner_up", "confidence")}

@@ -75,8 +75,10 @@ def best_clusters(
         seed: of the first centres.
 
     Raises:
-        ValueError: there are fewer than two rows, or `least` is below one.
+        ValueError: there are fewer than two rows, `least` is below one, or `most` is below `least`.
     """
+    if most is not None and most < least:
+        raise ValueError(f"the largest number tried is below the smallest: most={most}, least={least}")
     if len(points_ND) < 2 or least < 1:
         raise ValueError(f"needs two rows and a least number of one, got {len(points_ND)} rows and least={least}")
     tags = len(set(tag_N[tag_N != UNTAGGED].tolist())) if tag_N is not None else 0

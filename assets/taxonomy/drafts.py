@@ -39,7 +39,7 @@ def read_branches(folder: Path) -> Branches:
         FileNotFoundError: the folder holds no YAML file.
         TaxonomyError: a file does not follow the schema.
     """
-    paths = sorted(folder.glob("*.yaml"))
+    paths = sorted(path for path in folder.glob("*.yaml") if path.is_file())
     if not paths:
         raise FileNotFoundError(f"{folder} holds no taxonomy: it needs one .yaml file per level-1 branch")
     faults: list[str] = []
@@ -56,8 +56,7 @@ def write_branches(branches: Branches, folder: Path) -> list[Path]:
         ValueError: the folder holds YAML files already.
         TaxonomyError: what was to be written does not follow the schema; nothing is left in the folder.
     """
-    if any(folder.glob("*.yaml")):
-        raise ValueError(f"{folder} holds a taxonomy already: give an empty folder, or move it away")
+    require_free_folder(folder)
     was_there = folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{branch.id}.yaml" for branch in branches]
@@ -72,6 +71,18 @@ def write_branches(branches: Branches, folder: Path) -> list[Path]:
             shutil.rmtree(folder)
         raise
     return paths
+
+
+def require_free_folder(folder: Path) -> None:
+    """Refuse a folder that no tree can be written into; asked before anything is worked out for it.
+
+    Raises:
+        ValueError: it holds YAML files already, or it, or what it is to lie in, is a file.
+    """
+    if any(folder.glob("*.yaml")):
+        raise ValueError(f"{folder} holds a taxonomy already: give an empty folder, or move it away")
+    if blocking := next((place for place in (folder, *folder.parents) if place.is_file()), None):
+        raise ValueError(f"{blocking} is a file: a tree needs a folder")
 
 
 def as_yaml(branch: Entry) -> str:

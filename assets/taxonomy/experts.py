@@ -53,7 +53,8 @@ class ExpertTags(NamedTuple):
     """What experts said."""
 
     rows: pl.DataFrame
-    """query, tags, annotator, source_file, source_row; one row per query and expert's answer."""
+    """query, tags, annotator, source_file (its whole path: two people's files may have one name), source_row; one row
+    per query and expert's answer."""
     quarantine: pl.DataFrame
     """source_file, source_row, cause, excerpt."""
 
@@ -89,7 +90,7 @@ def read_expert_tags(files: Sequence[Path], columns: TagColumns = COLUMNS) -> Ex
             if cause:
                 bad.append((path.name, said.row, cause, (query or str(said.query or ""))[:_EXCERPT]))
             else:
-                kept.append((query, tags, _text(said.annotator) or _UNKNOWN, path.name, said.row))
+                kept.append((query, tags, _text(said.annotator) or _UNKNOWN, str(path.resolve()), said.row))
     rows = pl.DataFrame(kept, schema=TAG_SCHEMA, orient="row")
     return ExpertTags(rows, pl.DataFrame(bad, schema=QUARANTINE_SCHEMA, orient="row"))
 

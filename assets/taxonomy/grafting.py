@@ -76,7 +76,7 @@ def write_branches_beside(branches: Branches, tree: Path) -> Path:
 def _file_of(proposal: Proposal, tree: Path) -> Path:
     branch = proposal.parent.partition(".")[0]
     for path in sorted(tree.glob("*.yaml")):
-        if (read := read_branches_of(path)) and read.id == branch:
+        if path.is_file() and (read := read_branches_of(path)) and read.id == branch:
             return path
     raise ProposalError(f"{proposal.key}: no file of {tree} is the branch {branch!r}: correct `parent` in its file")
 
@@ -138,7 +138,7 @@ def _quoted(value: Any) -> Any:
 def _replace(path: Path, text: str, tree: Path, proposal: Proposal) -> None:
     """Give the file its new text, if the tree can be read with it."""
     with tempfile.TemporaryDirectory() as scratch:
-        for other in tree.glob("*.yaml"):
+        for other in (path for path in tree.glob("*.yaml") if path.is_file()):
             shutil.copyfile(other, Path(scratch) / other.name)
         (Path(scratch) / path.name).write_text(text, encoding="utf-8")
         try:

@@ -96,7 +96,7 @@ def read_migrations(folder: Path) -> tuple[Migration, ...]:
         MigrationError: a file does not follow the schema; every fault is named with file, line and field.
     """
     faults: list[str] = []
-    found = [_read(path, faults) for path in sorted(folder.glob("*.yaml"))]
+    found = [_read(path, faults) for path in sorted(folder.glob("*.yaml")) if path.is_file()]
     if faults:
         raise MigrationError(faults)
     return tuple(migration for migration in found if migration is not None)
@@ -110,15 +110,15 @@ def entries_for(migrations: Sequence[Migration], before: str, after: str) -> tup
 def said_of(migrations: Sequence[Migration], before: Taxonomy, after: Taxonomy) -> tuple[Entry, ...]:
     """What the files say of the way between two trees.
 
-    Where none is of exactly these two, what was confirmed of the way from the first to another tree still holds as far
-    as it fits: a word corrected after a split was confirmed does not undo it. The newest file counts.
+    Beside the files of exactly these two, what was confirmed of the way from the first to another tree still holds as
+    far as it fits and they do not speak of the same leaves: a word corrected, or another leaf split, after a split was
+    confirmed does not undo it. The newest file counts.
     """
-    first = version_of(before)
-    if exact := entries_for(migrations, first, version_of(after)):
-        return exact
+    first, second = version_of(before), version_of(after)
     olds, news = ({leaf.id for leaf in tree.real()} for tree in (before, after))
-    held: list[Entry] = []
-    for entry in (entry for m in reversed(migrations) if m.before == first for entry in m.entries if entry.confirmed):
+    held = list(entries_for(migrations, first, second))
+    elsewhere = [m for m in reversed(migrations) if m.before == first and m.after != second]
+    for entry in (entry for m in elsewhere for entry in reversed(m.entries) if entry.confirmed):
         named = {leaf for other in held for leaf in other.before}
         gone = not news & (set(entry.before) - set(entry.after))
         if gone and olds >= set(entry.before) and news >= set(entry.after) and not named & set(entry.before):

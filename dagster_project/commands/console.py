@@ -10,7 +10,7 @@ from environments.answers import AnswersError
 from environments.transport import EndpointUnusable
 from resources.lake import LakeError
 
-OUTSIDE = (LakeError, AnswersError, EndpointUnusable)
+OUTSIDE = (LakeError, AnswersError, EndpointUnusable, OSError)
 """What a user's machine or server does: the command was right."""
 
 
@@ -31,6 +31,6 @@ def clear_errors() -> Iterator[None]:
     """Show a mistake as its message instead of a traceback; faults of ours keep their traceback."""
     try:
         yield
-    except (ValueError, FileNotFoundError, *OUTSIDE) as error:
+    except (ValueError, *OUTSIDE) as error:
         warn(f"loopwright: {error}")
-        raise typer.Exit(1 if isinstance(error, OUTSIDE) else 2) from error
+        raise typer.Exit(2 if isinstance(error, (ValueError, FileNotFoundError)) else 1) from error

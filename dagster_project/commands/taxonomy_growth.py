@@ -14,7 +14,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from assets.taxonomy.drafts import Branches, as_yaml, leaves_of, read_branches, write_branches
+from assets.taxonomy.drafts import Branches, as_yaml, leaves_of, read_branches, require_free_folder, write_branches
 from assets.taxonomy.expansion import expand as expand_others
 from assets.taxonomy.experts import COLUMNS, ExpertTags, agreement_of_annotators, read_expert_tags, tags_by_query
 from assets.taxonomy.grafting import graft_accepted
@@ -93,6 +93,7 @@ def induce(
 ) -> None:
     """Draft a tree from the distinct queries of the log."""
     with clear_errors():
+        require_free_folder(out)
         lake = _lake()
         queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "support"])
         texts = queries.sort("support", "query_id", descending=[True, False])["text"].unique(maintain_order=True)
@@ -117,6 +118,7 @@ def refine(
 ) -> None:
     """Correct a tree by the Tag - Feedback - Correction loop."""
     with clear_errors():
+        require_free_folder(out)
         branches, tags, lake = read_branches(_tree(tree)), _tags(expert), _lake()
         queries = lake.read("queries/distinct_queries", columns=["query_id", "text", "support"])
         embedder = Embedder()

@@ -14,6 +14,7 @@ from assets.labels import checks as label_checks
 from assets.labels.assets import irrelevance_set, query_labels
 from assets.taxonomy.approval import approved
 from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
+from dagster_project import tree_changes
 from dagster_project.commands import app
 from dagster_project.leaves import materialize_leaves
 from resources.endpoints import ChatEndpoint
@@ -53,6 +54,12 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def with_queries(home: Path) -> Path:
+    """A state folder with fifty queries."""
+    Lake(root=str(home / "lake")).write("queries/distinct_queries", queries().with_columns(support=pl.lit(1)))
+    return home
+
+
 def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_costs_nothing(home: Path) -> None:
     lake, before = Lake(root=str(home / "lake")), home / "before"
     tree = with_weather_split(copied(home / "after"))
@@ -83,6 +90,30 @@ def test_a_split_is_drafted_confirmed_planned_and_carried_out_and_the_way_back_c
     back = labelled(lake, before)
     assert (back["way"], back["calls"]) == ("kept", 0)
     assert lake.read("labels/query_labels").equals(old)
+    assert json.loads(typed("plan", "", str(tree), "--json", home=home).stdout)["moved"] > 0
+
+
+def test_a_run_that_ended_between_the_book_and_the_labels_leaves_a_plan_that_takes_them_up(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, tree = Lake(root=str(home / "lake")), with_weather_renamed(copied(home / "after"))
+    monkeypatch.setattr(tree_changes, "configured_folder", lambda: tree)
+    old, made_for = lake.read("labels/query_labels"), tree_changes.what_a_plan_is_for(lake)
+
+    def killed(_labels: pl.DataFrame) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as before_the_labels:
+        before_the_labels.setattr("assets.labels.assets.difficulty_figure", killed)
+        with pytest.raises(RuntimeError, match="killed"):
+            labelled(lake, tree)
+    assert lake.read("labels/query_labels").equals(old)
+    assert tree_changes.what_a_plan_is_for(lake) != made_for, "the sensor shows the plan anew"
+    told = typed("plan", "", str(tree), home=home).stdout
+    assert f"rename {WEATHER} -> " in told
+    assert "are in the book and are taken up again" in told
+    assert labelled(lake, tree)["calls"] == 0
+    assert "nothing changed" in typed("plan", "", str(tree), home=home).stdout
 
 
 def test_a_draft_that_is_there_is_not_written_again(tmp_path: Path) -> None:
@@ -130,7 +161,10 @@ def test_a_tree_is_named_by_folder_revision_or_version_and_anything_else_is_one_
         done = typed("diff", name, str(tree), home=tmp_path)
         assert (done.exit_code, done.stdout) == (2, "")
         assert f"{name!r} is no tree: name a folder" in done.stderr
-    (tree / "migrations").mkdir()
+    done = typed("seeds", str(tree / "discovery.yaml" / "seeds.csv"), home=with_queries(tmp_path))
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1), "what the system says is one line too"
+    assert "loopwright: [Errno" in done.stderr
+    (tree / "migrations" / "notes.yaml").mkdir(parents=True)
     (tree / "migrations" / "0001.yaml").write_text("from: a\nto: b\nchanges: []\n")
     done = typed("diff", str(tree), str(tree), home=tmp_path)
     assert done.exit_code == 2

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from assets.taxonomy import experts
 from assets.taxonomy.experts import COLUMNS, agreement_of_annotators, read_expert_tags, tags_by_query
 from assets.taxonomy.seeds import seed_set, write_seeds
+from dagster_project.commands.taxonomy_growth import EXPERT_TAGS, beside_earlier
 from resources.embedder import Embedder
+from resources.lake import Lake
 from tests.taxonomy.growth import queries
 
 
@@ -64,8 +66,8 @@ def test_tags_of_a_csv_cell_stand_apart_and_bad_rows_are_kept_with_their_line(tm
     )
     found = read_expert_tags([path])
     assert found.rows.rows() == [
-        ("rice soup", ["a", "b"], "ann", "tags.csv", 2),
-        ("北京天气", ["天气", "出行"], "bob", "tags.csv", 6),
+        ("rice soup", ["a", "b"], "ann", str(path), 2),
+        ("北京天气", ["天气", "出行"], "bob", str(path), 6),
     ]
     causes = found.quarantine.select("source_row", "cause").rows()
     assert causes == [(3, experts.NO_QUERY), (4, "torn line"), (5, experts.NO_TAGS)]
@@ -178,3 +180,16 @@ def test_annotators_agree_where_they_share_a_tag(tmp_path: Path) -> None:
     found = read_expert_tags([path]).rows
     assert agreement_of_annotators(found).rows() == [("x", "y", 2, 1.0)]
     assert tags_by_query(found).rows()[0] == ("q1", ["a", "b"], 2)
+
+
+def test_two_files_of_one_name_stand_beside_each_other_and_one_that_is_read_again_takes_its_own_place(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(root=str(tmp_path / "lake"))
+    for who, tag in (("ann", "weather"), ("bob", "traffic"), ("ann", "fares")):
+        file = tmp_path / who / "tags.csv"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"query,tags,annotator\nhow is it,{tag},{who}\n")
+        lake.write(EXPERT_TAGS, beside_earlier(lake, read_expert_tags([file]).rows))
+    said = lake.read(EXPERT_TAGS).select("annotator", "tags").sort("annotator").rows()
+    assert said == [("ann", ["fares"]), ("bob", ["traffic"])]

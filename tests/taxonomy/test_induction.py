@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assets.taxonomy.clustering import best_clusters, clusters_of, silhouettes, unit
 from assets.taxonomy.comparison import likeness
-from assets.taxonomy.drafts import as_yaml, leaves_of, write_branches
+from assets.taxonomy.drafts import as_yaml, leaves_of, read_branches, write_branches
 from assets.taxonomy.induction import Induced, examples_of, induce
 from assets.taxonomy.schema import TaxonomyError
 from assets.taxonomy.teacher import taught
@@ -122,6 +122,17 @@ def test_a_folder_that_holds_a_tree_is_not_written_over(tmp_path: Path) -> None:
     write_branches(found.branches, tmp_path)
     with pytest.raises(ValueError, match="holds a taxonomy already"):
         write_branches(found.branches, tmp_path)
+    (tmp_path / "notes.yaml").mkdir()
+    assert len(read_branches(tmp_path)) == len(found.branches), "a folder is no branch"
+    (tmp_path / "file").write_text("mine")
+    for place in (tmp_path / "file", tmp_path / "file" / "tree"):
+        with pytest.raises(ValueError, match="file is a file: a tree needs a folder"):
+            write_branches(found.branches, place)
+
+
+def test_bounds_on_the_number_of_leaves_that_no_number_meets_are_refused() -> None:
+    with pytest.raises(ValueError, match="most=3, least=9"):
+        induced(queries(), least=9, most=3)
 
 
 EACH = {text: intent for text, intent in queries()[::3]}

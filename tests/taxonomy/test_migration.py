@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assets.taxonomy.changes import Kind
+from assets.taxonomy.changes import Diff, Kind
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import (
     Entry,
@@ -23,6 +23,7 @@ from assets.taxonomy.migration import (
     write_draft,
 )
 from assets.taxonomy.stored import version_of
+from assets.taxonomy.tree import Taxonomy
 from resources.lake import Lake
 from tests.taxonomy.builders import taxonomy
 
@@ -173,6 +174,27 @@ def test_what_was_confirmed_holds_when_another_leaf_is_edited_afterwards_and_not
     assert said_of(stated, old, touched) == (split,)
     assert said_of(stated, touched, old) == ()
     assert said_of(stated, old, taxonomy(BEFORE | {"a.new": ("10",)})) == (), "the leaf is there still"
+
+
+def test_a_second_split_drafted_after_the_first_was_confirmed_leaves_that_confirmed(tmp_path: Path) -> None:
+    old, into = taxonomy(BEFORE), {"a.x.m": ("1", "2"), "a.x.n": ("3", "4")}
+    once, twice = into | dict([Y, Z]), into | {"a.y.m": ("5",), "a.y.n": ("6",)} | dict([Z])
+
+    def drafted(after: Taxonomy) -> Diff:
+        """The way to a tree with all that was written of it confirmed."""
+        said = diff(old, after, said_of(read_migrations(tmp_path), old, after))
+        file = write_draft(tmp_path, version_of(old), version_of(after), said.proposed)
+        assert file is not None
+        file.write_text(file.read_text().replace("confirmed: false", "confirmed: true"))
+        return diff(old, after, said_of(read_migrations(tmp_path), old, after))
+
+    assert [str(change) for change in drafted(taxonomy(once)).changes] == ["split a.x -> a.x.m, a.x.n"]
+    found = drafted(taxonomy(twice))
+    assert [str(change) for change in found.changes] == ["split a.x -> a.x.m, a.x.n", "split a.y -> a.y.m, a.y.n"]
+    second = tmp_path / "0002.yaml"
+    second.write_text(second.read_text().replace("a.y", "a.x").replace("confirmed: true", "confirmed: false"))
+    refused = said_of(read_migrations(tmp_path), old, taxonomy(twice))
+    assert [entry.confirmed for entry in refused] == [False], "what a newer file says of a leaf counts"
 
 
 def test_the_next_file_has_the_next_number(tmp_path: Path) -> None:

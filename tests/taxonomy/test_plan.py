@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets.labels.rules import IRRELEVANT
+from assets.labels.table import LABEL_SCHEMA
 from assets.taxonomy.apply import apply_plan
 from assets.taxonomy.changes import Kind
 from assets.taxonomy.diff import diff
@@ -192,6 +193,15 @@ def test_an_edit_asks_its_rows_and_those_that_nearly_were() -> None:
 )
 def test_renames_and_moves_ask_nothing(after: dict[str, tuple[str, ...]]) -> None:
     assert planned(after) == {}
+
+
+def test_a_second_leaf_without_an_answer_is_the_other_and_no_leaf_that_is_spelt_like_it() -> None:
+    named = {"a.z_other": ("elsewhere",)}
+    found = diff(taxonomy(TREE | named), taxonomy(without("a.x", "a.y") | named))
+    labels = label_frame([("q", "a.x", "a.y", None, 0.9)])
+    unsaid = {name: pl.lit(None, kind) for name, kind in LABEL_SCHEMA.items() if name not in labels.columns}
+    after = apply_plan(labels.with_columns(**unsaid).select(*LABEL_SCHEMA), make_plan(found, labels), Counting(1))
+    assert after.select("primary", "secondary").row(0) == ("a.z", "a.other")
 
 
 def test_labels_of_another_tree_are_refused_with_the_leaf_that_it_lacks() -> None:
