@@ -111,8 +111,8 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMERALS = {w: i for i, w in enumerate(_ONES.split())} | {w: 20 + 10 * i for i, w in enumerate(_TENS.split())}
 NUMERAL = "|".join([*_NUMERALS, "hundred", "thousand"])
 """Pattern of one English numeral."""
-SPELLED = rf"(?:{NUMERAL})(?:[\s-]+(?:and\s+)?(?:{NUMERAL}))*"
-"""Pattern of an English number in words."""
+SPELLED = rf"(?:{NUMERAL})\b(?:[\s-]{{1,3}}(?:and\s{{1,3}})?(?:{NUMERAL})\b){{0,12}}+"
+"""Pattern of an English number in words; bounded and never tried again shorter, or long runs would take seconds."""
 
 
 def value_in_words(said: str) -> int:
