@@ -257,7 +257,7 @@ def _unpacked(seen: Any) -> Any:
     if isinstance(seen, str) and seen[:1] in ("{", "["):
         try:
             return json.loads(seen)
-        except ValueError:
+        except (ValueError, RecursionError):
             return seen
     return seen
 

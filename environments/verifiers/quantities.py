@@ -164,8 +164,11 @@ def han_value(said: str) -> float:
     fraction = float("0." + "".join(str(HAN_DIGITS[d]) for d in part)) if part else 0.0
     if len(whole) > 1 and all(d in HAN_DIGITS for d in whole):
         return int("".join(str(HAN_DIGITS[d]) for d in whole)) + fraction
-    high, _, low = whole.rpartition("万")
-    return (_han_below(high) * 10000 if high else 0) + _han_below(low, 10000 if high else 0) + fraction
+    *high, low = whole.split("万")  # 万万, as in 万万没想到, is no mistake of ours
+    total = 0
+    for part in high:
+        total = (total + _han_below(part)) * 10000
+    return total + _han_below(low, 10000 if any(high) else 0) + fraction
 
 
 def _han_below(said: str, scale: int = 0) -> int:
