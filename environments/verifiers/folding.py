@@ -1,7 +1,7 @@
 """Text with its digits, letters and punctuation in ASCII, sign for sign, so that places in it stay where they are.
 
-Chinese keyboards write 10：30 and １５２ where others write 10:30 and 152, and a number in the digits of another script or
-in mathematical bold is the same number: what a rule cannot read, it cannot veto either.
+Chinese keyboards write 10：30 and １５２ where others write 10:30 and 152, and a number in the digits of another script
+or in mathematical bold is the same number: what a rule cannot read, it cannot veto either.
 """
 
 import re

@@ -97,7 +97,11 @@ _EDGE, _TAIL = r"(?<![A-Za-z0-9_#@.])", r"(?![A-Za-z0-9_])"
 CODES: tuple[Rule, ...] = (
     (re.compile(r"#[A-Za-z]*\d[A-Za-z0-9-]*", re.A), _code),
     (
-        re.compile(rf"{_EDGE}(?=[A-Za-z0-9_-]{{0,64}}\d)(?=[0-9_-]{{0,64}}[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*{_TAIL}", re.A),
+        re.compile(
+            rf"{_EDGE}(?=[A-Za-z0-9_-]{{0,64}}\d)(?=[0-9_-]{{0,64}}[A-Za-z])"
+            rf"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*{_TAIL}",
+            re.A,
+        ),
         lambda m: _mixed_code(m),
     ),
     (re.compile(rf"{_EDGE}[a-z]+(?:_[a-z]+)*_\d+{_TAIL}", re.A), _code),

@@ -27,8 +27,8 @@ from environments.verifiers.wording import quoted
 from environments.world import World
 
 _MODULES = (
-    "calendar chinese claim claims conditions counts dates derivation english evidence folding ground grounding lookup names "
-    "operands outcome quantities reasons rows state veto wording"
+    "calendar chinese claim claims conditions counts dates derivation english evidence folding ground grounding lookup "
+    "names operands outcome quantities reasons rows state veto wording"
 )
 _PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
 """What decides a verdict."""

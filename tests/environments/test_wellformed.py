@@ -40,7 +40,7 @@ def test_half_a_sign_is_graded_and_can_be_written_down(actions: tuple[Call | str
     episodes = played([task_of("weather")], Script(*actions))
     assert isinstance(episodes[0].verdict, Scored)
     assert len(episodes_frame(episodes)) == 1
-    assert not HALF.encode("utf-8", "surrogatepass") in str(episodes[0]).encode("utf-8", "surrogatepass")
+    assert HALF.encode("utf-8", "surrogatepass") not in str(episodes[0]).encode("utf-8", "surrogatepass")
 
 
 @pytest.mark.parametrize("levels", [DEEPEST + 1, 900, 100_000])
