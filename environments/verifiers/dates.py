@@ -133,6 +133,24 @@ def _word_time(match: re.Match[str]) -> Sequence[Claim] | None:
     return [Claim("time", "12:00" if match[0].lower() in ("noon", "midday") else "00:00", None, *match.span())]
 
 
+_HOURS = {
+    name: i
+    for i, name in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+}
+_DAY_HALVES = {"morning": 0, "afternoon": 1, "evening": 1, "night": 1}
+
+
+def _part_past(match: re.Match[str]) -> Sequence[Claim] | None:
+    """`half past five in the evening`, `a quarter to 7`."""
+    said = match["hour"].lower()
+    at = 60 * (_HOURS.get(said) or int(said)) + (30 if match["part"].lower() == "half" else 15) * (
+        -1 if match["side"].lower() == "to" else 1
+    )
+    return _time(match, at // 60, at % 60, _DAY_HALVES.get((match["when"] or "").lower()))
+
+
 _HALF = r"(?P<half>[ap]\.?m\b\.?)"
 ENGLISH: tuple[Rule, ...] = (
     (re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/.](0?[1-9]|1[0-2])[-/.]([0-3]?\d)(?=T\d|(?![\w-]))", re.A), _iso),
@@ -156,6 +174,15 @@ ENGLISH: tuple[Rule, ...] = (
     ),
     (re.compile(rf"(?<![\d:.,-])(?P<hour>1[0-2]|0?[1-9])(?:\.(?P<minute>[0-5]\d))?\s*{_HALF}", re.I | re.A), _clock),
     (re.compile(r"\b(?P<hour>1[0-2]|[1-9])(?P<minute>)(?P<half>) o['’]clock\b", re.I | re.A), _clock),
+    (
+        re.compile(
+            rf"\b(?P<part>half(?= past)|quarter) (?P<side>past|to) (?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b"
+            r"(?![:.]?\d)"
+            r"(?! (?:hours|minutes|euros|of the))(?: (?:in the|at) (?P<when>morning|afternoon|evening|night))?",
+            re.I | re.A,
+        ),
+        _part_past,
+    ),
     (re.compile(r"(?<!before )(?<!after )(?<!past )(?<!around )\b(?:noon|midday|midnight)\b", re.I), _word_time),
     (
         re.compile(r"\b(?:" + "|".join(_WEEKDAYS) + r")s?\b|\b(?:Mon|Tues?|Wed|Thurs?|Fri)\b(?=\.|,? \d)", re.I),

@@ -131,14 +131,15 @@ def value_in_words(said: str) -> int:
 NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:[ \u00a0\u202f]\d{3})+,\d{2}(?!\d)"
+    r"|\d{1,3}(?:['’\u00a0\u202f]\d{3})+(?:\.\d+)?(?!\d)"
     r"|\d++(?:\.\d++)?+"
 )
-"""Pattern of a number in digits: 1234.5, 1,234.5, 1.234,50 and 1 234,50."""
+"""Pattern of a number in digits: 1234.5, 1,234.5, 1'234.5, 1.234,50 and 1 234,50."""
 
 
 def digits_value(said: str) -> str:
     """The number that `said` spells, as a plain decimal."""
-    said = re.sub(r"[ \u00a0\u202f]", "", said)
+    said = re.sub(r"[ '’\u00a0\u202f]", "", said)
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d+,\d{1,2}", said):
         return said.replace(".", "").replace(",", ".")
     return said.replace(",", "")

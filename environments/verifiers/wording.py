@@ -35,8 +35,8 @@ _QUOTE_BEHIND = re.compile(
     r"|thought|heard|remember\w*|had in mind)|的?预算|您说的|你说的)"
 )
 _DENIAL = re.compile(
-    r"(?i)(?:\b(?:not|isn't|wasn't|no longer|rather than|instead of|never|neither|nor)\s+(?:the\s+"
-    r"|a\s+|at\s+|on\s+)?[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
+    r"(?i)(?:\b(?:not|isn't|wasn't|won't|doesn't|no longer|rather than|instead of|never|neither|nor)\s+"
+    r"(?:(?:be|cost|costs|take|the|a|at|on)\s+){0,2}[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
 )
 
 
@@ -140,7 +140,7 @@ def quoted(claim: Claim, text: str, said: Iterable[str]) -> bool:
 
 def denied(claim: Claim, text: str, said: Iterable[str]) -> bool:
     """Whether it is what the user believes, and the answer says that it is not so."""
-    before = text[max(0, claim.start - 20) : claim.start]
+    before = text[max(0, claim.start - 28) : claim.start]
     return bool(_DENIAL.search(before)) and same_as_said(claim, said)
 
 
