@@ -19,6 +19,7 @@ from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
 from environments.verifier import Verifier, VerifierError, judged_by
 from environments.verifiers.state import state_failure
+from environments.wellformed import wellformed
 from environments.world import World, WorldFailure, WorldPool
 
 MakeWorld = Callable[[], World]
@@ -50,7 +51,7 @@ def rollout(
     policy.begin(attempts)
     running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
     while running:
-        actions = policy.act([attempts[i] for i in running])
+        actions = [wellformed(action) for action in policy.act([attempts[i] for i in running])]
         moves = [(attempts[i], action, worlds[i], user) for i, action in zip(running, actions, strict=True)]
         for move in (m for m in moves if not isinstance(m[1], Call)):
             _advance(*move)

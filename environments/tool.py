@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from environments.wellformed import is_all_text
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -94,6 +96,8 @@ class Tool:
             checked = self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
             wrong = sorted({".".join(map(str, e["loc"][:1])) for e in error.errors()})
+            return {"error": "bad_arguments", "arguments": ", ".join(wrong)}
+        if wrong := sorted(name for name, value in arguments.items() if not is_all_text(value)):
             return {"error": "bad_arguments", "arguments": ", ".join(wrong)}
         try:
             return self.function(**{name: getattr(checked, name) for name in self.arguments.model_fields})

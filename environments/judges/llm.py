@@ -32,7 +32,7 @@ _MOST_CHARACTERS: Final = 60_000
 class _Judged(BaseModel):
     """What the model is to answer."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, str_strip_whitespace=True)
 
     reason: str = Field(min_length=1)
     grade: str
@@ -147,7 +147,7 @@ def _grade_in(text: str, question: Question) -> Grade | NoGrade:
     grades = question.grades
     if said.grade not in grades:
         return NoGrade(f"grade: {said.grade!r} is not one of {', '.join(grades)}")
-    return Grade(said.reason.strip(), grades.index(said.grade) / (len(grades) - 1))
+    return Grade(said.reason, grades.index(said.grade) / (len(grades) - 1))
 
 
 def _prompt(name: str) -> Template:

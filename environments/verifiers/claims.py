@@ -23,6 +23,7 @@ from environments.verifiers.claim import (
     Claim,
     Rule,
 )
+from environments.verifiers.folding import folded
 from environments.verifiers.quantities import NUMERAL, measured
 
 __all__ = [
@@ -57,7 +58,7 @@ _HAN = (
 def claims(answer: str) -> tuple[Claim, ...]:
     """Every claim in `answer`, in order."""
     found: list[Claim] = []
-    rest = answer
+    rest = answer = folded(answer)
     for rule in _rules(answer):
         rest = _read(rule, rest, found)
     return tuple(sorted(found, key=lambda claim: (claim.start, claim.end)))
@@ -75,6 +76,7 @@ _RANGE = re.compile(r"\s*(?:-|–|~|to|and|or|到|至|或)\s*[€$£¥]?\s*")
 @lru_cache(maxsize=16384)
 def shared(text: str) -> tuple[Claim, ...]:
     """The claims of `text`; in a range the first number has the unit of the second: 14-16 degrees."""
+    text = folded(text)
     found = claims(text)
     return tuple(_with_unit(c, b, text) for c, b in zip_longest(found, found[1:]) if c is not None)
 
@@ -101,7 +103,8 @@ def _read(rule: Rule, rest: str, found: list[Claim]) -> str:
 def states(answer: str, fact: Fact) -> bool:
     """Whether `answer` states `fact`: same value and unit for numbers, whole words for names, exact codes and words."""
     if fact.kind == "name":
-        return re.search(rf"(?<!\w){re.escape(fact.value)}(?!\w)", answer, re.I) is not None
+        wanted = rf"(?<!\w){re.escape(folded(fact.value))}(?!\w)"
+        return re.search(wanted, folded(answer), re.I) is not None
     return any(c.kind == fact.kind and same_value(c, fact) for c in claims(answer))
 
 

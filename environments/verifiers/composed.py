@@ -21,7 +21,7 @@ from environments.task import Goal, Task
 from environments.verifier import Verifier, VerifierError, judged_by
 from environments.verifiers import eval_tree as tree_module
 from environments.verifiers import rubric as rubric_module
-from environments.verifiers.outcome import OutcomeVerifier
+from environments.verifiers.outcome import OutcomeVerifier, vetoed
 from environments.verifiers.rubric import Rubrics
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import unsupported
@@ -112,9 +112,8 @@ def _without_goal(attempt: Attempt, world: World) -> Scored:
     if attempt.answer is None:
         return _zero(attempt.ended or "no_answer", attempt.failure or "")
     failed = state_failure(attempt.task.goal, world)
-    if (claim := unsupported(attempt)) is not None:
-        span = attempt.answer[claim.start : claim.end]
-        return Scored(0.0, outcome=float(not failed), vetoed=True, cause="hallucination", evidence=span)
+    if (found := unsupported(attempt, world)) is not None:
+        return vetoed(found, outcome=float(not failed))
     return _zero(*failed) if failed else Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
 
 

@@ -22,7 +22,9 @@ _YEAR = r"(?:,?\s+(?P<year>(?:19|20)\d\d)\b)?"
 _WEEKDAY = r"(?:\b(?P<weekday>" + "|".join(sorted(_WEEKDAY_OF, key=len, reverse=True)) + r")\b\.?,?\s+(?:the\s+)?)?"
 _HAN_DAYS = {d: i for i, d in enumerate("一二三四五六")} | {"日": 6, "天": 6}
 _HAN_RELATIVE = {"今天": 0, "今日": 0, "明天": 1, "明日": 1, "后天": 2, "昨天": -1, "昨日": -1, "前天": -2}
-_RELATIVE = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1}
+_RELATIVE = {
+    "today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1, "day after tomorrow": 2, "day before yesterday": -2,
+}  # fmt: skip
 _HALVES = {
     "凌晨": 0,
     "清晨": 0,
@@ -92,6 +94,11 @@ def _slashed(match: re.Match[str]) -> Sequence[Claim] | None:
     return _date(match, match[3], *((a, b) if a <= 12 else (b, a)), None)
 
 
+def _dotted(match: re.Match[str]) -> Sequence[Claim] | None:
+    """`07.02.2026`: the day first."""
+    return _date(match, match[3], int(match[2]), int(match[1]), None)
+
+
 def _weekday(match: re.Match[str]) -> Sequence[Claim] | None:
     """A weekday, whole or cut short."""
     day = next(i for i, name in enumerate(_WEEKDAYS) if name.startswith(match[0].lower()[:3]))
@@ -126,9 +133,28 @@ def _word_time(match: re.Match[str]) -> Sequence[Claim] | None:
     return [Claim("time", "12:00" if match[0].lower() in ("noon", "midday") else "00:00", None, *match.span())]
 
 
+_HOURS = {
+    name: i
+    for i, name in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+}
+_DAY_HALVES = {"morning": 0, "afternoon": 1, "evening": 1, "night": 1}
+
+
+def _part_past(match: re.Match[str]) -> Sequence[Claim] | None:
+    """`half past five in the evening`, `a quarter to 7`."""
+    said = match["hour"].lower()
+    at = 60 * (_HOURS.get(said) or int(said)) + (30 if match["part"].lower() == "half" else 15) * (
+        -1 if match["side"].lower() == "to" else 1
+    )
+    return _time(match, at // 60, at % 60, _DAY_HALVES.get((match["when"] or "").lower()))
+
+
 _HALF = r"(?P<half>[ap]\.?m\b\.?)"
 ENGLISH: tuple[Rule, ...] = (
     (re.compile(r"(?<![\d-])((?:19|20)\d\d)[-/.](0?[1-9]|1[0-2])[-/.]([0-3]?\d)(?=T\d|(?![\w-]))", re.A), _iso),
+    (re.compile(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.((?:19|20)\d\d)(?![\d]|\.\d)", re.A), _dotted),
     (re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/((?:19|20)\d\d)(?![\d/])", re.A), _slashed),
     (
         re.compile(
@@ -148,12 +174,21 @@ ENGLISH: tuple[Rule, ...] = (
     ),
     (re.compile(rf"(?<![\d:.,-])(?P<hour>1[0-2]|0?[1-9])(?:\.(?P<minute>[0-5]\d))?\s*{_HALF}", re.I | re.A), _clock),
     (re.compile(r"\b(?P<hour>1[0-2]|[1-9])(?P<minute>)(?P<half>) o['’]clock\b", re.I | re.A), _clock),
+    (
+        re.compile(
+            rf"\b(?P<part>half(?= past)|quarter) (?P<side>past|to) (?P<hour>{'|'.join(_HOURS)}|1[0-2]|[1-9])\b"
+            r"(?![:.]?\d)"
+            r"(?! (?:hours|minutes|euros|of the))(?: (?:in the|at) (?P<when>morning|afternoon|evening|night))?",
+            re.I | re.A,
+        ),
+        _part_past,
+    ),
     (re.compile(r"(?<!before )(?<!after )(?<!past )(?<!around )\b(?:noon|midday|midnight)\b", re.I), _word_time),
     (
         re.compile(r"\b(?:" + "|".join(_WEEKDAYS) + r")s?\b|\b(?:Mon|Tues?|Wed|Thurs?|Fri)\b(?=\.|,? \d)", re.I),
         _weekday,
     ),
-    (re.compile(r"\b(?:today|tonight|tomorrow|yesterday)\b", re.I), _relative),
+    (re.compile(r"\b(?:day after tomorrow|day before yesterday|today|tonight|tomorrow|yesterday)\b", re.I), _relative),
     (re.compile(r"\b(?:on|by|until|till|from|the)\s+(?:the\s+)?(?P<said>(?P<day>[0-3]?\d)(?:st|nd"
         r"|rd|th))\b(?!\s+[a-z]{4})", re.I | re.A), _ordinal_day),
 )  # fmt: skip

@@ -94,6 +94,8 @@ def read_tree(path: Path) -> TreeNode:
     """
     try:
         return tree_of(json.loads(path.read_text(encoding="utf-8")))
+    except RecursionError as error:
+        raise ValueError(f"{path}: nested too deeply to be read; flatten the tree") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -113,6 +115,21 @@ def tree_of(content: Mapping[str, Any]) -> TreeNode:
     if twice := sorted(name for name, count in ids.items() if count > 1):
         raise ValueError(f"ids must be distinct; these come twice: {', '.join(twice[:5])}")
     return root
+
+
+def require_reachable(root: TreeNode) -> None:
+    """Refuse a tree that even perfect work could not fulfil: as a rubric it would make zeros of our own mistake.
+
+    Raises:
+        ValueError: a part that counts has parts whose weights sum to 0, or to more than can be told.
+    """
+    for node in root.nodes():
+        total = sum(part.weight for part in node.sub_tasks)
+        if node.sub_tasks and not 0 < total < math.inf:
+            raise ValueError(
+                f"node {node.id}: the weights of its sub_tasks sum to {total:g}, so that no work fulfils it; give one "
+                "of them a weight above 0, or take the node out"
+            )
 
 
 def written(root: TreeNode) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from environments.episode import Step
 from environments.task import Call
 from environments.verifiers.claim import Claim
 from environments.verifiers.claims import claims, shared
+from environments.verifiers.folding import folded
 from environments.verifiers.quantities import comparable, measured, unit_of_field
 
 _WORD = re.compile(r"[^\W_]+")
@@ -125,7 +126,7 @@ class Evidence:
 
     def _text(self) -> tuple[int, str, str]:
         if self._joined[0] != len(self.texts):
-            raw = "\n".join([*self.texts, *self.keys])
+            raw = folded("\n".join([*self.texts, *self.keys]))
             words = " ".join(_WORD.findall(raw.casefold()))
             self._joined = (len(self.texts), f" {words} ", raw)
         return self._joined
@@ -256,7 +257,7 @@ def _unpacked(seen: Any) -> Any:
     if isinstance(seen, str) and seen[:1] in ("{", "["):
         try:
             return json.loads(seen)
-        except ValueError:
+        except (ValueError, RecursionError):
             return seen
     return seen
 

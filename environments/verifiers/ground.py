@@ -19,10 +19,16 @@ class Ground:
     """ISO date of the world, empty where nothing tells it."""
     offered: frozenset[str] = frozenset()
     """Names of the tools on offer."""
-    stated: list[Known] = field(default_factory=list)
-    """Numbers that the agent has said before, with evidence."""
+    _stated: dict[tuple[str, float], Known] = field(default_factory=dict)
+
+    @property
+    def stated(self) -> list[Known]:
+        """Numbers that the agent has said before, with evidence: each once, the one said last at the end."""
+        return list(self._stated.values())
 
     def state(self, claim: Claim, text: str) -> None:
         """Remember a number that was said with evidence: later ones may build on it."""
         found = measured(float(claim.value), claim.unit if claim.unit != "count" else None)
-        self.stated.append(Known(found.dimension, found.value, f"{text[claim.start : claim.end]} (said before)"))
+        known = Known(found.dimension, found.value, f"{text[claim.start : claim.end]} (said before)")
+        self._stated.pop((known.dimension, known.value), None)
+        self._stated[known.dimension, known.value] = known

@@ -88,7 +88,7 @@ def finding(claim: Claim, text: str, ground: Ground) -> Finding | None:
     if claim.kind == "number":
         return _number(claim, text, ground)
     if claim.kind == "word":
-        held = _word_supported(claim, ground)
+        held = _word_supported(claim, ground) or denied(claim, text, ground.said)
         return None if held else Finding(claim, span, _near_words(ground.evidence))
     if claim.kind in ("name", "code"):
         test = name_supported if claim.kind == "name" else code_supported

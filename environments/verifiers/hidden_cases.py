@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import json
 import math
+import reprlib
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -27,6 +28,9 @@ from environments.worlds.workspace.data_model import LOST, final_files
 
 _RESULTS_KB: Final = 1024
 _SHOWN: Final = 200
+_TOLD: Final = reprlib.Repr()
+"""Shows a result however deep it nests."""
+_TOLD.maxstring = _TOLD.maxother = _SHOWN
 
 
 class HiddenCases:
@@ -132,7 +136,10 @@ def _failed_calls(cases: Sequence[Case], sandbox: Sandbox) -> tuple[str, str] | 
     results = _results(ran.output if not ran.left_out else "")
     for case, result in zip(calls, results, strict=False):
         if not _passes(case, result):
-            return "failed_case", f"{case.target}{json.dumps(case.arguments, ensure_ascii=False)} gives {result}"
+            return (
+                "failed_case",
+                f"{case.target}{json.dumps(case.arguments, ensure_ascii=False)} gives {_TOLD.repr(result)}",
+            )
     if len(results) < len(calls):
         how = "ran out of time" if ran.exit is None else f"ended with exit code {ran.exit}"
         return "failed_case", f"{calls[len(results)].target} {how} before it gave a result"
@@ -156,7 +163,10 @@ def _results(output: str) -> list[dict[str, Any]]:
 def _passes(case: Case, result: Mapping[str, Any]) -> bool:
     if case.raises is not None:
         return result.get("raises") == case.raises
-    return "value" in result and _finite(result["value"]) and same(result["value"], _listed(case.expected))
+    try:
+        return "value" in result and _finite(result["value"]) and same(result["value"], _listed(case.expected))
+    except RecursionError:  # nested as deep as JSON can be read
+        return False
 
 
 def _listed(value: Any) -> Any:

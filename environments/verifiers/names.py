@@ -91,13 +91,17 @@ FIRST: tuple[Rule, ...] = (
     (re.compile(r"\b(?:Option|Step|Choice|Leg|Segment|Passenger|Part|Flight|Item|Answer) \d{1,2}(?=\W)(?![.,]\d"
         r"| ?[%€$])", re.A), _nothing),
     (re.compile(r"\b24/7\b|\b[YMD]{2,4}[-/][YMD]{2}[-/][YMD]{2,4}\b", re.A), _nothing),
-    (re.compile(r"https?://\S+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.A), _code),
+    (re.compile(r"https?://\S+|\b[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+", re.A), _code),
 )  # fmt: skip
 _EDGE, _TAIL = r"(?<![A-Za-z0-9_#@.])", r"(?![A-Za-z0-9_])"
 CODES: tuple[Rule, ...] = (
     (re.compile(r"#[A-Za-z]*\d[A-Za-z0-9-]*", re.A), _code),
     (
-        re.compile(rf"{_EDGE}(?=[A-Za-z0-9_-]*\d)(?=[0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*{_TAIL}", re.A),
+        re.compile(
+            rf"{_EDGE}(?=[A-Za-z0-9_-]{{0,64}}\d)(?=[0-9_-]{{0,64}}[A-Za-z])"
+            rf"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*{_TAIL}",
+            re.A,
+        ),
         lambda m: _mixed_code(m),
     ),
     (re.compile(rf"{_EDGE}[a-z]+(?:_[a-z]+)*_\d+{_TAIL}", re.A), _code),

@@ -27,8 +27,8 @@ from environments.verifiers.wording import quoted
 from environments.world import World
 
 _MODULES = (
-    "calendar chinese claim claims conditions counts dates derivation english evidence ground grounding lookup names "
-    "operands outcome quantities reasons rows state veto wording"
+    "calendar chinese claim claims conditions counts dates derivation english evidence folding ground grounding lookup "
+    "names operands outcome quantities reasons rows state veto wording"
 )
 _PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
 """What decides a verdict."""
@@ -89,9 +89,9 @@ class OutcomeVerifier:
         goal = attempt.task.goal
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
         failed = failed or state_failure(goal, world)
-        vetoed = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
-        if vetoed is not None and not (failed and vetoed.misplaced):  # in the wrong place: a wrong answer first
-            return _vetoed(vetoed, outcome=0.0 if failed else 1.0)
+        found = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
+        if found is not None and not (failed and found.misplaced):  # in the wrong place: a wrong answer first
+            return vetoed(found, outcome=0.0 if failed else 1.0)
         if failed := failed or _unseen(attempt):
             return _zero(*failed)
         return Scored(1.0, outcome=1.0, vetoed=False, cause="ok")
@@ -122,7 +122,8 @@ def _written(goal: Goal, world: World) -> list[str]:
     return [str(r.after[column]) for r in rows for table, column in sorted(columns) if r.table == table and r.after]
 
 
-def _vetoed(found: Finding, outcome: float) -> Scored:
+def vetoed(found: Finding, outcome: float) -> Scored:
+    """The verdict on a claim without evidence, which it names together with what comes nearest."""
     near = f"{found.type}; nearest: {found.nearest or 'nothing of its kind was shown'}"
     return Scored(0.0, outcome, vetoed=True, cause="hallucination", evidence=found.span, nearest=near)
 

@@ -111,8 +111,8 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMERALS = {w: i for i, w in enumerate(_ONES.split())} | {w: 20 + 10 * i for i, w in enumerate(_TENS.split())}
 NUMERAL = "|".join([*_NUMERALS, "hundred", "thousand"])
 """Pattern of one English numeral."""
-SPELLED = rf"(?:{NUMERAL})(?:[\s-]+(?:and\s+)?(?:{NUMERAL}))*"
-"""Pattern of an English number in words."""
+SPELLED = rf"(?:{NUMERAL})\b(?:[\s-]{{1,3}}(?:and\s{{1,3}})?(?:{NUMERAL})\b){{0,12}}+"
+"""Pattern of an English number in words; bounded and never tried again shorter, or long runs would take seconds."""
 
 
 def value_in_words(said: str) -> int:
@@ -131,14 +131,15 @@ def value_in_words(said: str) -> int:
 NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:[ \u00a0\u202f]\d{3})+,\d{2}(?!\d)"
+    r"|\d{1,3}(?:['’\u00a0\u202f]\d{3})+(?:\.\d+)?(?!\d)"
     r"|\d++(?:\.\d++)?+"
 )
-"""Pattern of a number in digits: 1234.5, 1,234.5, 1.234,50 and 1 234,50."""
+"""Pattern of a number in digits: 1234.5, 1,234.5, 1'234.5, 1.234,50 and 1 234,50."""
 
 
 def digits_value(said: str) -> str:
     """The number that `said` spells, as a plain decimal."""
-    said = re.sub(r"[ \u00a0\u202f]", "", said)
+    said = re.sub(r"[ '’\u00a0\u202f]", "", said)
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d+,\d{1,2}", said):
         return said.replace(".", "").replace(",", ".")
     return said.replace(",", "")
@@ -164,8 +165,11 @@ def han_value(said: str) -> float:
     fraction = float("0." + "".join(str(HAN_DIGITS[d]) for d in part)) if part else 0.0
     if len(whole) > 1 and all(d in HAN_DIGITS for d in whole):
         return int("".join(str(HAN_DIGITS[d]) for d in whole)) + fraction
-    high, _, low = whole.rpartition("万")
-    return (_han_below(high) * 10000 if high else 0) + _han_below(low, 10000 if high else 0) + fraction
+    *high, low = whole.split("万")  # 万万, as in 万万没想到, is no mistake of ours
+    total = 0
+    for part in high:
+        total = (total + _han_below(part)) * 10000
+    return total + _han_below(low, 10000 if any(high) else 0) + fraction
 
 
 def _han_below(said: str, scale: int = 0) -> int:

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from environments.verifiers.claim import HAN, Claim
 from environments.verifiers.claims import claims
 from environments.verifiers.evidence import Evidence, Known
-from environments.verifiers.wording import block_of, sentence_of
+from environments.verifiers.wording import block_of, sentence_at
 
 COMPARES = re.compile(
     r"(?i)\b(?:than|compared|versus|vs|instead|difference|cheaper|more|less|faster|slower"
@@ -18,14 +18,19 @@ COMPARES = re.compile(
 """A sentence that sets entries side by side, in which a value need not belong to the one named last."""
 
 
+@lru_cache(maxsize=1024)
+def _compares(sentence: str) -> bool:
+    return COMPARES.search(sentence) is not None
+
+
 def named_before(claim: Claim, text: str, evidence: Evidence) -> set[int]:
     """Rows that the sentence names last before the claim, where nothing in it compares."""
-    sentence = sentence_of(text, claim.start)
-    if not evidence.owners or COMPARES.search(sentence):
+    begin, sentence = sentence_at(text, claim.start)
+    if not evidence.owners or _compares(sentence):
         return set()
-    begin = text.rfind(sentence, 0, claim.start + len(sentence))
-    own = text[max(0, begin) : claim.start].casefold()
-    return _since_last_value(own, evidence) or named_in(_item_before(text, claim.start), evidence)
+    own = text[begin : claim.start].casefold()
+    last = max((c.end for c in claims(sentence) if c.kind == "number" and c.unit and c.end <= len(own)), default=0)
+    return _since_last_value(own, last, evidence) or named_in(_item_before(text, claim.start), evidence)
 
 
 def elsewhere(
@@ -41,10 +46,9 @@ def elsewhere(
     return f"that is {fitting[0].shown}; here: {own[0].shown}"
 
 
-def _since_last_value(before: str, evidence: Evidence) -> set[int]:
-    """Rows named after the last quantity in `before`: `UA16 for 152 euros and AF48 for` is about AF48."""
+def _since_last_value(before: str, last: int, evidence: Evidence) -> set[int]:
+    """Rows named after the `last` quantity in `before`: `UA16 for 152 euros and AF48 for` is about AF48."""
     named = sorted(_mentions(before, evidence), key=lambda m: (m[0], -len(m[1])))
-    last = max((c.end for c in claims(before) if c.kind == "number" and c.unit), default=0)
     behind = [rows for at, rows in named if at >= last] or [rows for _, rows in named[-1:]]
     return {row for rows in behind for row in rows}
 

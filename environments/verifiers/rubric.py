@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from environments.episode import Dimension
 from environments.judge import Grade, Question, Rated
-from environments.verifiers.eval_tree import TreeRubric, read_tree
+from environments.verifiers.eval_tree import TreeNode, TreeRubric, read_tree, require_reachable
 
 RUBRICS: Final = Path(__file__).parent / "rubrics"
 KINDS: Final = ("reasoning", "fidelity", "service")
@@ -114,14 +114,27 @@ class Rubrics:
 
 def _read(file: Path) -> Rubric | TreeRubric:
     if file.suffix == ".json":
-        return TreeRubric(read_tree(file))
+        return TreeRubric(_reachable(file))
     try:
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
         if not isinstance(content, dict):
             raise ValueError(f"{file}: a rubric is a mapping with task_type and dimensions, got {content!r:.60}")
-        return Rubric(name=file.stem, **content)
+        if content.get("name", file.stem) != file.stem:
+            raise ValueError(f"{file}: a rubric is named as its file is, got name {content['name']!r}: leave it out")
+        return Rubric.model_validate({**content, "name": file.stem})
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file}: no text in UTF-8: {error}") from error
     except yaml.YAMLError as error:
         raise ValueError(f"{file}: no YAML: {error}") from error
     except ValidationError as error:
         causes = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise ValueError(f"{file}: {causes}") from error
+
+
+def _reachable(file: Path) -> TreeNode:
+    root = read_tree(file)
+    try:
+        require_reachable(root)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
+    return root

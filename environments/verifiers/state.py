@@ -7,6 +7,7 @@ Source: tau-bench (state comparison); pipeline stage 7.
 """
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -104,12 +105,17 @@ def same(a: Any, b: Any) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, int | float) and isinstance(b, int | float):
-        return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-6)
+        return a == b or (_is_float(a) and _is_float(b) and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-6))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(same(a[k], b[k]) for k in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
+
+
+def _is_float(value: float) -> bool:
+    """Whether it fits into a float; a whole number may be larger."""
+    return abs(value) <= sys.float_info.max
 
 
 def _order_failure(order: Order, ledger: Sequence[SideEffect]) -> Failure | None:

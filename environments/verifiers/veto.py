@@ -10,7 +10,7 @@ Source: AMAP report (hallucination hard veto); TravelBench judge checklist; pipe
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from environments.episode import Attempt, Step
@@ -18,6 +18,7 @@ from environments.verifiers import evidence as evidence_module
 from environments.verifiers.claims import shared
 from environments.verifiers.conditions import contradicted
 from environments.verifiers.evidence import Evidence
+from environments.verifiers.folding import folded
 from environments.verifiers.ground import Ground
 from environments.verifiers.grounding import Finding, finding
 from environments.world import World
@@ -100,12 +101,13 @@ def findings(said: Sequence[Said], steps: Sequence[Step], setting: Setting) -> I
     for turn in said:
         for step in steps[seen : turn.steps]:
             evidence.add(step)
-        seen, ground.said = max(seen, turn.steps), turn.heard
-        for claim in shared(turn.text):
-            found = finding(claim, turn.text, ground)
+        seen, ground.said = max(seen, turn.steps), tuple(map(folded, turn.heard))
+        text = folded(turn.text)
+        for claim in shared(text):
+            found = finding(claim, text, ground)
             if found is not None:
-                yield turn, found
+                yield turn, replace(found, span=turn.text[claim.start : claim.end])
             elif claim.kind == "number" and claim.unit:
-                ground.state(claim, turn.text)
-        for claim, shown in contradicted(turn.text, evidence):
+                ground.state(claim, text)
+        for claim, shown in contradicted(text, evidence):
             yield turn, Finding(claim, turn.text[claim.start : claim.end], shown, misplaced=True)

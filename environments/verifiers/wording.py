@@ -1,7 +1,10 @@
 """How something is said around a claim: about or over it, quoted back as the user's, denied; and its sentence."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from environments.verifiers.claim import Claim
@@ -32,8 +35,8 @@ _QUOTE_BEHIND = re.compile(
     r"|thought|heard|remember\w*|had in mind)|的?预算|您说的|你说的)"
 )
 _DENIAL = re.compile(
-    r"(?i)(?:\b(?:not|isn't|wasn't|no longer|rather than|instead of|never|neither|nor)\s+(?:the\s+"
-    r"|a\s+|at\s+|on\s+)?[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
+    r"(?i)(?:\b(?:not|isn't|wasn't|won't|doesn't|no longer|rather than|instead of|never|neither|nor)\s+"
+    r"(?:(?:be|cost|costs|take|the|a|at|on)\s+){0,2}[€$£¥]?|(?:不是|没有|并非|而非|不到|不会是)[^,。;\n]{0,8}?)\s*$"
 )
 
 
@@ -49,7 +52,7 @@ class Hedge(NamedTuple):
 def hedge_of(claim: Claim, text: str) -> Hedge:
     """How exactly a number in `text` was meant."""
     before, after = text[max(0, claim.start - 24) : claim.start], text[claim.end : claim.end + 8]
-    back = bool(_BACK.search(sentence_of(text, claim.start)))
+    back = _goes_back(sentence_of(text, claim.start))
     if _UNDER.search(before):
         return Hedge("under", back)
     if _OVER.search(before) or (_BEHIND.match(after) and "多" in after[:4]) or "多" in text[claim.start : claim.end]:
@@ -60,24 +63,47 @@ def hedge_of(claim: Claim, text: str) -> Hedge:
 _BACK = re.compile(r"(?i)\b(?:refund\w*|credited|returned|back|reimburs\w*|saved?|savings)\b|退")
 
 
+@lru_cache(maxsize=1024)
+def _goes_back(sentence: str) -> bool:
+    return _BACK.search(sentence) is not None
+
+
+@lru_cache(maxsize=256)
+def _sentences(text: str) -> tuple[list[int], list[str]]:
+    """Where the sentences of `text` begin, and what they are."""
+    begins = [0, *(match.end() for match in _END.finditer(text))]
+    return begins, [text[a:b] for a, b in pairwise([*begins, len(text)])]
+
+
+def sentence_at(text: str, at: int) -> tuple[int, str]:
+    """The sentence of `text` that holds position `at`, with where it begins."""
+    begins, sentences = _sentences(text)
+    i = bisect_right(begins, at) - 1
+    return begins[i], sentences[i]
+
+
 def sentence_of(text: str, at: int) -> str:
     """The sentence of `text` that holds position `at`."""
-    begin = 0
-    for match in _END.finditer(text):
-        if match.end() > at:
-            return text[begin : match.end()]
-        begin = match.end()
-    return text[begin:]
+    return sentence_at(text, at)[1]
+
+
+_ITEM = re.compile(r"(?m)^(?:#+ |\d{1,2}[.)] |[-*•] |\*\*)")
+
+
+@lru_cache(maxsize=256)
+def _items(text: str) -> list[int]:
+    """Where the list items and headings of `text` begin."""
+    return [match.start() for match in _ITEM.finditer(text)]
 
 
 def block_of(text: str, at: int) -> str:
     """The list item that holds position `at`, from its first line to the end of the line of `at`."""
     end = text.find("\n", at)
-    part = text[: end if end >= 0 else len(text)]
-    starts = [m.start() for m in re.finditer(r"(?m)^(?:#+ |\d{1,2}[.)] |[-*•] |\*\*)", part)]
-    begin = next((s for s in reversed(starts) if s <= at), None)
-    line = part.rfind("\n", 0, at) + 1
-    return part[line if begin is None or part[begin:line].count("\n\n") else begin :]
+    starts = _items(text)
+    count = bisect_right(starts, at)
+    line = text.rfind("\n", 0, at) + 1
+    begin = starts[count - 1] if count and "\n\n" not in text[starts[count - 1] : line] else line
+    return text[begin : end if end >= 0 else len(text)]
 
 
 def same_as_said(claim: Claim, said: Iterable[str]) -> bool:
@@ -114,7 +140,7 @@ def quoted(claim: Claim, text: str, said: Iterable[str]) -> bool:
 
 def denied(claim: Claim, text: str, said: Iterable[str]) -> bool:
     """Whether it is what the user believes, and the answer says that it is not so."""
-    before = text[max(0, claim.start - 20) : claim.start]
+    before = text[max(0, claim.start - 28) : claim.start]
     return bool(_DENIAL.search(before)) and same_as_said(claim, said)
 
 

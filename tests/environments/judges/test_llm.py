@@ -9,7 +9,7 @@ import pytest
 from environments.budget import BudgetSpent, Limits
 from environments.episode import Attempt, NoResult, Step, scored_rewards
 from environments.judge import FIVE, MET, Asked, Grade, NoGrade, Question
-from environments.judges.llm import LlmJudge, shown_to_judge
+from environments.judges.llm import LlmJudge, _grade_in, shown_to_judge
 from environments.task import Call
 from environments.transport import EndpointUnusable
 from environments.verifiers.composed import ComposedVerifier
@@ -128,3 +128,9 @@ def test_an_attempt_that_is_too_long_to_show_whole_has_no_grade(tmp_path: Path) 
         found = judged(server.url, tmp_path, "x" * 70_000)
         assert not server.lines
     assert {type(g) for g in found} == {NoGrade}
+
+
+def test_a_blank_reason_is_no_reason() -> None:
+    question = Question("fidelity", "Is it grounded?")
+    assert isinstance(_grade_in('{"reason": "  ", "grade": "excellent"}', question), NoGrade)
+    assert _grade_in('{"reason": " it is ", "grade": "excellent"}', question) == Grade("it is", 1.0)

@@ -107,3 +107,14 @@ def test_a_stated_number_is_found_in_any_sentence(value: int, unit: str) -> None
     assert states(f"It is {value} {unit} from there.", fact)
     assert not states(f"It is {value}1 {unit} from there.", fact)
     assert not states(f"It is {value + 1} {unit} from there.", fact)
+
+
+@pytest.mark.parametrize(
+    ("said", "value"), [("一万万元", 1e8), ("二十万元", 2e5), ("一万五元", 15000), ("三万零五元", 30005)]
+)
+def test_ten_thousands_of_ten_thousands_are_read(said: str, value: float) -> None:
+    assert [float(c.value) for c in claims(said)] == [value]
+
+
+def test_words_that_only_look_like_numerals_break_nothing() -> None:
+    assert claims("万万没想到，千万不要，万万千千百百十十元") is not None

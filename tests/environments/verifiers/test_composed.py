@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from environments.episode import Attempt, Invalid, NoResult, Scored, Verdict, scored_rewards
+from environments.episode import Attempt, Exchange, Invalid, NoResult, Scored, Verdict, scored_rewards
 from environments.judge import Asked, Grade, NoGrade
 from environments.judges.programmatic import ProgrammaticJudge
 from environments.policies.scripted import CHEATERS, AlwaysRefuse, Garbage
@@ -15,6 +15,8 @@ from environments.verifiers.composed import ComposedVerifier, verifier_for, vers
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.world import WorldPool
 from environments.worlds.atlas.world import AtlasWorld
+from environments.worlds.desk.tasks import fresh_tasks
+from environments.worlds.desk.world import DeskWorld
 from tests.environments.builders import Call, Script, call, flights, forecast, played, task_of
 
 OPEN = "Suggest where to go from Paris on June 12: I like sun."
@@ -187,3 +189,25 @@ def test_the_judge_sees_the_attempt_and_its_own_question_only() -> None:
     graded(open_task(), judge, forecast(), ADVICE)
     assert [one.question.kind for one in judge.asked] == ["reasoning", "fidelity", "service"]
     assert {type(one.attempt) for one in judge.asked} == {Attempt}
+
+
+def test_without_a_goal_claims_are_held_against_the_world_that_the_task_is_set_in() -> None:
+    world = DeskWorld()
+    task = fresh_tasks(1, "train", seed=3)[0].model_copy(update={"goal": Goal(), "rubric": "consultation"})
+    world.begin(task)
+    attempt = Attempt(task, 0, 0, [], "An order can be returned within 30 days of delivery.", "answered")
+    found = ComposedVerifier(Scale(1.0, 1.0, 1.0)).grade(attempt, world)
+    assert isinstance(found, Scored)
+    assert (found.reward, found.vetoed) == (1.0, False), "the policy of desk says so"
+
+
+def test_without_a_goal_the_words_shown_are_those_of_the_turn_that_made_them_up() -> None:
+    task = open_task()
+    attempt = Attempt(task, 0, 0, [], "Goodbye.", "answered")
+    attempt.exchanges = [Exchange(0, "It costs 777 euros.", "Thanks."), Exchange(0, "Goodbye.", "")]
+    world = AtlasWorld()
+    world.begin(task)
+    found = ComposedVerifier(Scale(1.0, 1.0, 1.0)).grade(attempt, world)
+    assert isinstance(found, Scored)
+    assert (found.cause, found.evidence) == ("hallucination", "777")
+    assert found.nearest.startswith("money; nearest:")

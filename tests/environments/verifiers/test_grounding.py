@@ -165,3 +165,30 @@ def test_a_bare_number_is_compared_with_the_number_shown_whatever_its_unit() -> 
 
 def test_a_setting_without_a_policy_or_units_is_enough() -> None:
     assert spans("It costs 64 euros.", setting=replace(SHOP, units={}, policy="", today="")) == []
+
+
+TRAIN = Step(
+    call("find_trains"), [{"train": "R7", "departs": "18:30", "price": 1299.0, "sky": "cloudy", "date": "2026-06-12"}]
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "heard", "wrong"),
+    [
+        ("R7 leaves at half past six in the evening.", "", []),
+        ("R7 leaves at half past five in the evening.", "", ["half past five in the evening"]),
+        ("R7 leaves at a quarter to seven.", "", ["quarter to seven"]),
+        ("R7 costs 1'299 euros.", "", []),
+        ("R7 costs 1'399 euros.", "", ["1'399"]),
+        ("R7 leaves on 12.06.2026.", "", []),
+        ("R7 leaves on 13.06.2026.", "", ["13.06.2026"]),
+        ("R7 leaves the day after tomorrow.", "", []),
+        ("R7 leaves the day before yesterday.", "", ["day before yesterday"]),
+        ("No, it will not be sunny.", "Will it be sunny?", []),
+        ("It will not be sunny.", "Which train?", ["sunny"]),
+        ("R7 does not cost 200 euros.", "Is R7 200 euros?", []),
+        ("R7 does not cost 200 euros.", "What is R7?", ["200"]),
+    ],
+)
+def test_what_a_careful_person_reads_is_read(said: str, heard: str, wrong: list[str]) -> None:
+    assert spans(said, steps=[TRAIN], heard=heard) == wrong

@@ -1,5 +1,6 @@
 """Rubrics: data files with weights by task type; perfect only where every dimension is."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -88,3 +89,34 @@ def test_a_rubric_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) 
         Rubrics().named("charm")
     with pytest.raises(FileNotFoundError, match="holds no rubric"):
         Rubrics(tmp_path)
+
+
+def leaf(name: str, weight: float) -> dict[str, object]:
+    return {"id": name, "requirements": "it is done", "weight": weight}
+
+
+@pytest.mark.parametrize("weights", [(0, 0), (1e308, 1e308)])
+def test_a_tree_that_no_work_fulfils_is_no_rubric(weights: tuple[float, float], tmp_path: Path) -> None:
+    part = {**leaf("part", 1), "sub_tasks": [leaf("a", weights[0]), leaf("b", weights[1])]}
+    tree = {**leaf("root", 1), "sub_tasks": [part, leaf("c", 1)]}
+    (tmp_path / "odd.json").write_text(json.dumps(tree))
+    with pytest.raises(ValueError, match=r"odd\.json: node part: the weights of its sub_tasks sum to"):
+        Rubrics(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("deep.json", '{"id": "n", "requirements": "x", "weight": 1, "sub_tasks": [' * 5000, "nested too deeply"),
+        ("named.yaml", "name: other\ntask_type: x\n", "named as its file is"),
+        ("keys.yaml", "task_type: x\n1: y\n", r"keys\.yaml: .*(1|dimensions)"),
+        ("text.yaml", b"\xff\xfe\x00", "no text in UTF-8"),
+    ],
+)
+def test_a_broken_file_is_told_in_one_line_with_its_name(
+    name: str, content: str | bytes, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(ValueError, match=told) as caught:
+        Rubrics(tmp_path)
+    assert name in str(caught.value)

@@ -115,3 +115,9 @@ def test_a_side_effect_needs_the_one_before_it_under_its_own_key(effects: list[t
 )  # fmt: skip
 def test_numbers_are_compared_as_numbers_and_nothing_else_is(a: Any, b: Any, equal: bool) -> None:
     assert same(a, b) is equal
+
+
+def test_a_whole_number_beyond_every_float_is_another_number_and_no_crash() -> None:
+    assert not same(10**400, 5)
+    assert same(10**400, 10**400)
+    assert not same([10**400], [1.5])

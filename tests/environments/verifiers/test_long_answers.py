@@ -1,0 +1,34 @@
+"""Grading stays fast whatever an agent writes: no answer, however long or odd, holds up thousands of others."""
+
+import time
+
+import pytest
+
+from environments.episode import Step
+from environments.verifiers.veto import Said, Setting, findings
+from tests.environments.builders import flights
+
+OFFERS = Step(flights(), [{"number": "UA16", "price": 152, "departs": "09:05"}, {"number": "AF48", "price": 247}])
+SETTING = Setting({"price": "euros"}, "", "2026-06-10")
+LIMIT_S = 4.0
+"""Each takes well under a second on a quiet machine; before long runs were bounded, from 20 seconds to minutes."""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "one hundred " * 1500,
+        "1 " * 6000,
+        "09:05 " * 2500,
+        "152 euros " * 2500,
+        "a.b-" * 12000,
+        "A-1-" * 9000,
+        "- UA16 costs 152 euros and leaves at 09:05; for two people 304 euros.\n" * 500,
+    ],
+    ids=lambda text: text[:12].strip(),
+)
+@pytest.mark.parametrize("tail", ["", "好"], ids=["english", "chinese"])
+def test_a_long_answer_is_graded_in_seconds(said: str, tail: str) -> None:
+    begun = time.perf_counter()
+    next(findings([Said(said + tail, 1, ("",))], [OFFERS], SETTING), None)
+    assert time.perf_counter() - begun < LIMIT_S
