@@ -100,12 +100,21 @@ def _read(rule: Rule, rest: str, found: list[Claim]) -> str:
     return rest
 
 
+_HAN_SIGN = re.compile("[\u4e00-\u9fff]")
+
+
 def states(answer: str, fact: Fact) -> bool:
     """Whether `answer` states `fact`: same value and unit for numbers, whole words for names, exact codes and words."""
     if fact.kind == "name":
-        wanted = rf"(?<!\w){re.escape(folded(fact.value))}(?!\w)"
-        return re.search(wanted, folded(answer), re.I) is not None
+        return re.search(_as_whole_words(folded(fact.value)), folded(answer), re.I) is not None
     return any(c.kind == fact.kind and same_value(c, fact) for c in claims(answer))
+
+
+def _as_whole_words(name: str) -> str:
+    """A pattern for `name` as no part of a longer word; Chinese has no blanks between words, so it may stand anywhere."""
+    before = "" if _HAN_SIGN.match(name) else r"(?<![^\W\u4e00-\u9fff])"
+    after = "" if _HAN_SIGN.match(name[-1:]) else r"(?![^\W\u4e00-\u9fff])"
+    return before + re.escape(name) + after
 
 
 def same_value(claim: Claim, fact: Fact) -> bool:

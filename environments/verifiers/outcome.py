@@ -45,6 +45,8 @@ _OPEN = re.compile(
     r"|made (?:it|this|that) up|ignore (?:it|this|that)|(?:is|are|was) (?:false|wrong|untrue|incorrect))\b"
 )
 _NOT = re.compile(r"(?i)\b(?:not|never)\b|n't\b")
+_NO_TOOL = re.compile(r"(?i)\bno (?:such )?tools?\b")
+"""A "no" that answers nothing."""
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
 
@@ -193,7 +195,8 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "missing_fact", missing[0]
     if coded(attempt.task.world):
         return None
-    beside: list[Claim] = [c for c in claims(answer) if c.kind != "name" or c.value.casefold() not in named]
+    said = _NO_TOOL.sub(lambda m: " " * len(m[0]), answer)
+    beside: list[Claim] = [c for c in claims(said) if c.kind != "name" or c.value.casefold() not in named]
     return ("claims_beside_refusal", beside[0].value) if beside else None
 
 

@@ -7,10 +7,11 @@ answer gives one as `Reason: window_closed`, and states its facts beside it, whi
 import re
 from collections.abc import Mapping
 
+_CANNOT = r"(?:cannot|can ?not|can't|could not|couldn't|(?:am|'m|was) (?:unable|not able) to)"
 SPOKEN: Mapping[str, re.Pattern[str]] = {
-    "no_tool": re.compile(r"(?i)\bcannot do (that|this)\b.*\btools?\b"),
+    "no_tool": re.compile(rf"(?i)\b{_CANNOT} do (that|this)\b.*\btools?\b"),
     "missing_origin": re.compile(r"(?i)\b(from which|which) (city|place)\b.*\?|\bwhere (are you|do you) .*from.*\?"),
-    "not_found": re.compile(r"(?i)\bcannot find (?P<place>[^.]+)"),
+    "not_found": re.compile(rf"(?i)\b{_CANNOT} find (?P<place>[^.]+)"),
     "not_allowed": re.compile(
         r"(?i)\b(?:polic(?:y|ies)|rules?) (?:does|do)(?: not|n't) (?:allow|permit)"
         r"|\b(?:not allowed by|against) (?:the|our) (?:polic(?:y|ies)|rules?)\b"
