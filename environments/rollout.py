@@ -15,6 +15,7 @@ from environments.policy import Action, Answer, Malformed, Policy
 from environments.sealed import sealed
 from environments.seeds import stable_hash
 from environments.task import Call, Task
+from environments.tool import readable
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
 from environments.verifier import Verifier, VerifierError, judged_by
@@ -118,15 +119,15 @@ def _begun(attempt: Attempt, world: World) -> World:
 
 def _advance(attempt: Attempt, action: Action, world: World, user: User) -> None:
     if isinstance(action, Answer) and attempt.task.user is not None:
-        _converse(attempt, action.text, user, world)
+        _converse(attempt, readable(action.text), user, world)
     elif isinstance(action, Answer):
-        attempt.answer, attempt.ended = action.text, "answered"
+        attempt.answer, attempt.ended = readable(action.text), "answered"
     elif isinstance(action, Malformed):
-        attempt.ended, attempt.failure = action.cause, action.text
+        attempt.ended, attempt.failure = action.cause, readable(action.text)
     elif _used(attempt, world) >= attempt.task.max_calls:
         attempt.ended = "budget"
     else:
-        _call(attempt, action, world)
+        _call(attempt, Call(name=readable(action.name), arguments=readable(action.arguments)), world)
 
 
 def _used(attempt: Attempt, world: World) -> int:

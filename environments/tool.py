@@ -54,7 +54,7 @@ def _arguments_of(function: Callable[..., Any], name: str) -> type[BaseModel]:
     """Built once for a function, however many sessions bind it: building a model takes milliseconds."""
     parameters = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "self"]
     fields: dict[str, Any] = {p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters}
-    return create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+    return create_model(name, __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False), **fields)
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,10 @@ class Tool:
 
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
         """Run the tool; a refusal or an argument that does not fit comes back as an error observation."""
+        if broken := sorted(
+            readable(name) for name, value in arguments.items() if readable((name, value)) != (name, value)
+        ):
+            return {"error": "bad_arguments", "arguments": ", ".join(broken)}
         try:
             checked = self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
@@ -109,6 +113,15 @@ def tools_of(owner: object) -> dict[str, Tool]:
         if effect := getattr(method, "__tool_effect__", None):
             found[name] = Tool(name, effect, method)
     return found
+
+
+def readable(value: Any) -> Any:
+    """`value` with half characters made U+FFFD: JSON lets a lone surrogate through, and nothing can store one."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, Mapping):
+        return {readable(k): readable(v) for k, v in value.items()}
+    return type(value)(map(readable, value)) if type(value) in (list, tuple) else value
 
 
 def observation_text(observation: object) -> str:

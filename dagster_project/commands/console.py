@@ -7,11 +7,14 @@ from contextlib import contextmanager
 import typer
 
 from environments.answers import AnswersError
+from environments.gate.store import FindingsError
 from environments.transport import EndpointUnusable
 from resources.lake import LakeError
 
-OUTSIDE = (LakeError, AnswersError, EndpointUnusable)
+OUTSIDE = (LakeError, AnswersError, FindingsError, EndpointUnusable)
 """What a user's machine or server does: the command was right."""
+PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+"""What comes of a path that is not what it should be."""
 
 
 def say(line: str = "") -> None:
@@ -31,6 +34,6 @@ def clear_errors() -> Iterator[None]:
     """Show a mistake as its message instead of a traceback; faults of ours keep their traceback."""
     try:
         yield
-    except (ValueError, FileNotFoundError, *OUTSIDE) as error:
+    except (ValueError, *PATHS, *OUTSIDE) as error:
         warn(f"loopwright: {error}")
         raise typer.Exit(1 if isinstance(error, OUTSIDE) else 2) from error

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
 from assets.tasks.admission import Admission, admit, quarantine_frame, report_frame
@@ -39,16 +40,27 @@ def tasks_in(path: Path) -> list[Task]:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: a line is no task; the message names it.
+        ValueError: it holds no tasks, or a line is none; the message names it.
     """
-    if path.suffix == ".parquet":
-        return read_tasks(path)
+    try:
+        read = read_tasks(path) if path.suffix == ".parquet" else _tasks_of_lines(path)
+    except (PolarsError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}; give Parquet with a column `task`, or JSON lines") from error
+    if not read:
+        raise ValueError(f"{path} holds no tasks")
+    return read
+
+
+def _tasks_of_lines(path: Path) -> list[Task]:
     read = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of a line
+    for number, line in enumerate(lines, 1):
         try:
-            read.append(Task.model_validate_json(line))
+            read += [Task.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
-            raise ValueError(f"{path}, line {number} is no task: {error.errors()[0]['msg']}") from error
+            first = error.errors()[0]
+            where = f" ({'.'.join(map(str, first['loc']))})" if first["loc"] else ""
+            raise ValueError(f"{path}, line {number} is no task: {first['msg']}{where}") from error
     return read
 
 

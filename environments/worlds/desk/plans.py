@@ -212,7 +212,7 @@ class Session:
     def _close(self, ticket: str, answer: str, required: Sequence[Fact], reason: str | None) -> None:
         main = [c.name for c in self.calls if c.name in _MAIN][-1:]
         mail = {"recipient": self.case.customer.row["email"], "ticket_id": ticket}
-        sent = Change(table="mail", columns=mail, states={"body": tuple(required)})
+        sent = Change(table="mail", columns=mail, states={"body": tuple(required), "subject": ()})
         self.write(
             "mail_send", sent, customer_id=self.customer_id, subject="Your request", body=answer, ticket_id=ticket
         )
