@@ -1,5 +1,6 @@
 """`loopwright gate`: puts tasks of a file, imported ones for example, through the gate, and says what failed."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -8,10 +9,12 @@ from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
 from assets.tasks.admission import Admission, admit, quarantine_frame, report_frame
+from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
 from environments.gate.run import Setting, Thoroughness
 from environments.task import Task
 from environments.verifiers.composed import verifier_for
+from environments.worlds.catalogue import world_maker
 from training.trajectories import read_tasks, tasks_frame
 
 SHOWN = 20
@@ -23,11 +26,15 @@ def gate(
     workers: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 2,
     sample: Annotated[int, typer.Option(help="Tasks of each family that are examined deeply.", min=0)] = 10,
     everything: Annotated[bool, typer.Option("--everything", help="Examine all of them deeply.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="The tau2 folder of retail and airline; else LOOPWRIGHT_TAU2 or the profile's.")
+    ] = None,
 ) -> None:
     """Examine every task: gold, resets, cheating, attacks, leakage. A run that was killed goes on where it was."""
     with clear_errors():
         read = list({t.task_id: t for t in tasks_in(tasks)}.values())
-        setting = Setting(verifier_for(read), out / "findings.db")
+        worlds = partial(world_maker, folder=folder or profiles.tau2_folder())
+        setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds)
         found = admit(read, setting, Thoroughness(sample, everything), workers=workers)
         tasks_frame(found.admitted).write_parquet(out / "admitted.parquet")
         quarantine_frame(read, found.rejected).write_parquet(out / "quarantine.parquet")

@@ -62,7 +62,11 @@ def test_a_tau2_domain_goes_in_and_out(home: Path, monkeypatch: pytest.MonkeyPat
     taken = run("import", "tau2", "retail", home / "retail.jsonl")
     assert taken.exit_code == 0, taken.stderr
     assert f"tasks of retail in {home / 'retail.jsonl'}" in taken.stdout
+    gated = run("gate", home / "retail.jsonl", "--out", home / "gated", "--workers", "1", "--sample", "0")
+    assert gated.exit_code == 0, gated.stderr
     tasks = len((home / "retail.jsonl").read_text().splitlines())
+    assert f" of {tasks} tasks admitted" in gated.stdout
+    assert not gated.stdout.startswith("0 of")
     given = run("export", "tau2", "retail", home / "again" / "retail", "--tasks", home / "retail.jsonl")
     assert given.exit_code == 0, given.stderr
     monkeypatch.setenv("LOOPWRIGHT_TAU2", str(home / "again"))
