@@ -26,7 +26,8 @@ from environments.gate.run import Setting, Thoroughness, run_gate
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.worlds.atlas.tasks import fresh_tasks
 if __name__ == "__main__":
-    run_gate(fresh_tasks(240, "train", 22), Setting(OutcomeVerifier(), Path(sys.argv[1])), Thoroughness(sample=0))
+    tasks, setting = fresh_tasks(240, "train", 22), Setting(OutcomeVerifier(), Path(sys.argv[1]))
+    run_gate(tasks, setting, Thoroughness(sample=0), workers=int(sys.argv[2]))
 """
 
 
@@ -49,9 +50,33 @@ def test_what_was_found_is_not_asked_again(tmp_path: Path) -> None:
     assert any(f.failed for f in again[changed.task_id]), "another gold solution under the same task id is examined"
 
 
+def test_the_workers_of_a_killed_gate_end(tmp_path: Path) -> None:
+    store = tmp_path / "findings.db"
+    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), "2"], cwd=Path(__file__).parents[3])
+    deadline = time.monotonic() + 120
+    while not store.exists() and time.monotonic() < deadline:  # a worker makes it
+        time.sleep(0.05)
+    workers = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    running.kill()
+    running.wait()
+    deadline = time.monotonic() + 20
+    while (alive := [w for w in workers if _runs(w)]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert workers
+    assert not alive
+
+
+def _runs(worker: str) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def test_a_killed_gate_goes_on_where_it_was(tmp_path: Path) -> None:
     store = tmp_path / "findings.db"
-    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store)], cwd=Path(__file__).parents[3])
+    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), "1"], cwd=Path(__file__).parents[3])
     deadline = time.monotonic() + 120
     while not (store.exists() and _kept(store)) and time.monotonic() < deadline:
         time.sleep(0.05)
