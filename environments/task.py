@@ -98,6 +98,15 @@ class Case(BaseModel):
     """The exception that the call must end with instead."""
 
 
+class Written(BaseModel):
+    """A side effect that the ledger may hold."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tool: str
+    key: str
+
+
 class Goal(BaseModel):
     """What must hold at the end of an episode."""
 
@@ -113,6 +122,10 @@ class Goal(BaseModel):
     """Every row that must have changed and how, and no other may; None where `bookings` says it."""
     may_change: tuple[str, ...] = ()
     """Tables whose rows may change beside `changes`: a check that is allowed, and never asked for by itself."""
+    writes: tuple[Written, ...] | None = None
+    """Every side effect that there may be, those that were undone too; None where only the rows count."""
+    may_write: tuple[str, ...] = ()
+    """Tools whose side effects do no harm, however often."""
     order: tuple[Order, ...] = ()
     seen: tuple[str, ...] = ()
     """Digests of what the tools must have shown before an answer counts: a comparison with one side is a guess."""
@@ -126,7 +139,7 @@ class Goal(BaseModel):
     """Hidden tests, for worlds whose state is files; all of them must pass."""
 
 
-_LATER_IN_GOAL = {"cases", "changes", "evidence_about", "may_change", "order"}
+_LATER_IN_GOAL = {"cases", "changes", "evidence_about", "may_change", "may_write", "order", "writes"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 

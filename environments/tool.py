@@ -56,7 +56,7 @@ def _arguments_of(function: Callable[..., Any], name: str) -> type[BaseModel]:
     """Built once for a function, however many sessions bind it: building a model takes milliseconds."""
     parameters = [p for p in inspect.signature(function, eval_str=True).parameters.values() if p.name != "self"]
     fields: dict[str, Any] = {p.name: (p.annotation, ... if p.default is p.empty else p.default) for p in parameters}
-    return create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields)
+    return create_model(name, __config__=ConfigDict(extra="forbid", strict=True, allow_inf_nan=False), **fields)
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,12 @@ class Tool:
 
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
         """Run the tool; a refusal or an argument that does not fit comes back as an error observation."""
+        if wrong := sorted(_name(n) for n, value in arguments.items() if not is_all_text({n: value})):
+            return {"error": "bad_arguments", "arguments": ", ".join(wrong)}
         try:
             checked = self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
             wrong = sorted({".".join(map(str, e["loc"][:1])) for e in error.errors()})
-            return {"error": "bad_arguments", "arguments": ", ".join(wrong)}
-        if wrong := sorted(name for name, value in arguments.items() if not is_all_text(value)):
             return {"error": "bad_arguments", "arguments": ", ".join(wrong)}
         try:
             return self.function(**{name: getattr(checked, name) for name in self.arguments.model_fields})
@@ -113,6 +113,11 @@ def tools_of(owner: object) -> dict[str, Tool]:
         if effect := getattr(method, "__tool_effect__", None):
             found[name] = Tool(name, effect, method)
     return found
+
+
+def _name(name: str) -> str:
+    """A name that can be told, half characters made `?`."""
+    return name.encode("utf-8", "replace").decode()
 
 
 def observation_text(observation: object) -> str:

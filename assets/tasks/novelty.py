@@ -80,8 +80,11 @@ def solution(task: Task) -> str:
 
 
 def given_away(task: Task) -> str | None:
-    """What of the gold answer the instruction already says; a premise, a budget or a choice named by it is no gift."""
-    if task.goal.reason is not None:
+    """What of the gold answer the instruction already says; a premise, a budget or a choice named by it is no gift.
+
+    Where something must be written, the answer alone earns nothing, and saying again which order it was is no gift.
+    """
+    if task.goal.reason is not None or task.goal.changes:
         return None
     for said in (task.instruction, *task.wordings):
         text = " ".join(said.casefold().split())

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 import typer
 
 from environments.answers import AnswersError
+from environments.gate.store import FindingsError
 from environments.transport import EndpointUnusable
 from resources.lake import LakeError
 
-OUTSIDE = (LakeError, AnswersError, EndpointUnusable, OSError)
+OUTSIDE = (LakeError, AnswersError, FindingsError, EndpointUnusable, OSError)
 """What a user's machine or server does: the command was right."""
+PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+"""What comes of a path that is not what it should be."""
 
 
 def say(line: str = "") -> None:
@@ -33,4 +36,4 @@ def clear_errors() -> Iterator[None]:
         yield
     except (ValueError, *OUTSIDE) as error:
         warn(f"loopwright: {error}")
-        raise typer.Exit(2 if isinstance(error, (ValueError, FileNotFoundError)) else 1) from error
+        raise typer.Exit(2 if isinstance(error, (ValueError, *PATHS)) else 1) from error

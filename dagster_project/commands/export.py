@@ -14,7 +14,7 @@ from environments.episode import Episode
 from environments.task import Task
 from environments.worlds.catalogue import world_maker
 from environments.worlds.documents import DocumentWorld
-from resources.lake import Lake
+from resources.lake import TABLE, Lake
 
 app = typer.Typer(no_args_is_help=True, help="Write episodes as ATIF, tasks as Harbor folders or tau2 domains.")
 ADMITTED = "tasks/admitted_tasks"
@@ -55,11 +55,16 @@ def _episodes(source: str, *, solved: bool) -> Iterator[Episode]:
     """
     path = Path(source)
     lake = Lake(root=str(profiles.home() / "lake"))
-    if not path.exists() and not lake.exists(source):
+    if not path.exists() and not (TABLE.fullmatch(source) and lake.exists(source)):
         raise FileNotFoundError(f"{source!r} is no file, no folder and no table of {profiles.home()}")
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path if path.exists() else lake.path(source)]
+    if not files:
+        raise FileNotFoundError(f"{path} holds no Parquet file: give the folder `episodes` of a run")
     for file in files:
-        frame = pl.read_parquet(file)
+        try:
+            frame = pl.read_parquet(file)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"{file} cannot be read as Parquet: {error}") from error
         if lacking := {"episode_id", "steps", "status", "ended"} - set(frame.columns):
             raise ValueError(f"{file} holds no episodes: it lacks {', '.join(sorted(lacking))}")
         for row in (frame.filter("success") if solved else frame).iter_rows(named=True):

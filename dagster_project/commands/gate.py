@@ -1,16 +1,20 @@
 """`loopwright gate`: puts tasks of a file, imported ones for example, through the gate, and says what failed."""
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
 from assets.tasks.admission import Admission, admit, quarantine_frame, report_frame
+from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
 from environments.gate.run import Setting, Thoroughness
 from environments.task import Task
 from environments.verifiers.composed import verifier_for
+from environments.worlds.catalogue import world_maker
 from training.trajectories import read_tasks, tasks_frame
 
 SHOWN = 20
@@ -22,11 +26,15 @@ def gate(
     workers: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 2,
     sample: Annotated[int, typer.Option(help="Tasks of each family that are examined deeply.", min=0)] = 10,
     everything: Annotated[bool, typer.Option("--everything", help="Examine all of them deeply.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="The tau2 folder of retail and airline; else LOOPWRIGHT_TAU2 or the profile's.")
+    ] = None,
 ) -> None:
     """Examine every task: gold, resets, cheating, attacks, leakage. A run that was killed goes on where it was."""
     with clear_errors():
         read = list({t.task_id: t for t in tasks_in(tasks)}.values())
-        setting = Setting(verifier_for(read), out / "findings.db")
+        worlds = partial(world_maker, folder=folder or profiles.tau2_folder())
+        setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds)
         found = admit(read, setting, Thoroughness(sample, everything), workers=workers)
         tasks_frame(found.admitted).write_parquet(out / "admitted.parquet")
         quarantine_frame(read, found.rejected).write_parquet(out / "quarantine.parquet")
@@ -39,16 +47,27 @@ def tasks_in(path: Path) -> list[Task]:
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: a line is no task; the message names it.
+        ValueError: it holds no tasks, or a line is none; the message names it.
     """
-    if path.suffix == ".parquet":
-        return read_tasks(path)
+    try:
+        read = read_tasks(path) if path.suffix == ".parquet" else _tasks_of_lines(path)
+    except (PolarsError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {error}; give Parquet with a column `task`, or JSON lines") from error
+    if not read:
+        raise ValueError(f"{path} holds no tasks")
+    return read
+
+
+def _tasks_of_lines(path: Path) -> list[Task]:
     read = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of a line
+    for number, line in enumerate(lines, 1):
         try:
-            read.append(Task.model_validate_json(line))
+            read += [Task.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
-            raise ValueError(f"{path}, line {number} is no task: {error.errors()[0]['msg']}") from error
+            first = error.errors()[0]
+            where = f" ({'.'.join(map(str, first['loc']))})" if first["loc"] else ""
+            raise ValueError(f"{path}, line {number} is no task: {first['msg']}{where}") from error
     return read
 
 

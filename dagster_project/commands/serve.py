@@ -59,11 +59,13 @@ def find_task(named: str, world: str) -> Task:
 
     Raises:
         FileNotFoundError: neither a file nor an admitted task goes by that name.
-        ValueError: the file holds no task, or the task is set in another world.
+        ValueError: the file holds no task, or several, or the task is set in another world.
     """
     path = Path(named)
-    text = path.read_text(encoding="utf-8") if path.is_file() else _admitted(named)
-    found = Task.model_validate_json(text)
+    try:
+        found = Task.model_validate_json(path.read_text(encoding="utf-8-sig") if path.is_file() else _admitted(named))
+    except ValueError as error:  # pydantic's goes over several lines
+        raise ValueError(f"{named} is not one task as JSON: {str(error).splitlines()[0]}") from error
     if found.world != world:
         raise ValueError(f"task {named} is set in world {found.world!r}: loopwright serve {found.world} --task {named}")
     return found

@@ -3,12 +3,14 @@
 All tasks are examined plainly, a sample of each family deeply; where the sample fails, the whole family is.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 from environments.gate.examine import Depth, examined
@@ -179,7 +181,16 @@ def _worker() -> list[Worker]:
 
 
 def _begin(setting: Setting) -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
     _worker().append(Worker(setting))
+
+
+def _end_with_parent() -> None:
+    """A worker whose gate was killed would wait for work for ever: it holds both ends of its own queue."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _examine_piece(piece: Piece) -> dict[str, list[Finding]]:

@@ -111,7 +111,7 @@ def states(answer: str, fact: Fact) -> bool:
 
 
 def _as_whole_words(name: str) -> str:
-    """A pattern for `name` as no part of a longer word; Chinese has no blanks between words, so it may stand anywhere."""
+    """A pattern for `name` as no part of a longer word; Chinese sets no blanks, so there it may stand anywhere."""
     before = "" if _HAN_SIGN.match(name) else r"(?<![^\W\u4e00-\u9fff])"
     after = "" if _HAN_SIGN.match(name[-1:]) else r"(?![^\W\u4e00-\u9fff])"
     return before + re.escape(name) + after

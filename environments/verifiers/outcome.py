@@ -11,16 +11,17 @@ Source: pipeline stage 7; AMAP report (reward); tau-bench (state comparison).
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib.resources import files
 
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
-from environments.task import Goal
+from environments.task import Fact, Goal
 from environments.verifier import VerifierError
 from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, same_value, states
-from environments.verifiers.reasons import coded, refusal_reasons, without_reason
+from environments.verifiers.reasons import DONE, TAKEN_BACK, coded, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
 from environments.verifiers.wording import quoted
@@ -90,7 +91,7 @@ class OutcomeVerifier:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
         failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
-        failed = failed or state_failure(goal, world)
+        failed = failed or state_failure(goal, world) or _written_failure(attempt, world)
         found = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
         if found is not None and not (failed and found.misplaced):  # in the wrong place: a wrong answer first
             return vetoed(found, outcome=0.0 if failed else 1.0)
@@ -124,6 +125,20 @@ def _written(goal: Goal, world: World) -> list[str]:
     return [str(r.after[column]) for r in rows for table, column in sorted(columns) if r.table == table and r.after]
 
 
+def _written_failure(attempt: Attempt, world: World) -> tuple[str, str] | None:
+    """What is wrong with a text the agent wrote: it takes back or leaves open what it says, or says the opposite."""
+    goal = attempt.task.goal
+    for text in _written(goal, world):
+        if goal.reason and (done := DONE.search(text)):
+            return "says_done", done[0]
+        if not goal.reason and (reasons := refusal_reasons(text, attempt.task.world)):
+            return "refused", reasons[0]
+        facts = [f for change in goal.changes or () for found in change.states.values() for f in found]
+        if denied := _denied_fact(text, facts):
+            return "hedged", denied
+    return None
+
+
 def vetoed(found: Finding, outcome: float) -> Scored:
     """The verdict on a claim without evidence, which it names together with what comes nearest."""
     near = f"{found.type}; nearest: {found.nearest or 'nothing of its kind was shown'}"
@@ -142,7 +157,7 @@ def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "missing_fact", missing[0].value
     if hedged := [f for f in goal.forbidden if states(answer, f)]:
         return "hedged", hedged[0].value
-    if denied := _denied_fact(answer, goal) if coded(attempt.task.world) else _denial(answer, goal):
+    if denied := _denied_fact(answer, goal.required) if coded(attempt.task.world) else _denial(answer, goal):
         return "hedged", denied
     second = None if coded(attempt.task.world) else _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
@@ -155,11 +170,11 @@ def _denial(answer: str, goal: Goal) -> str | None:
     return found[0] if found else None
 
 
-def _denied_fact(answer: str, goal: Goal) -> str | None:
-    """Words that leave the answer open, or a sentence that denies what it states; other sentences may say "not"."""
-    if found := _OPEN.search(answer):
+def _denied_fact(answer: str, facts: Sequence[Fact]) -> str | None:
+    """Words that leave the answer open or take it back, or a sentence that denies what it states."""
+    if found := _OPEN.search(answer) or TAKEN_BACK.search(answer):
         return found[0]
-    stating = (s for s in _SENTENCE.split(answer) if any(states(s, f) for f in goal.required))
+    stating = (s for s in _SENTENCE.split(answer) if any(states(s, f) for f in facts))
     return next((s.strip() for s in stating if _NOT.search(s)), None)
 
 
@@ -194,7 +209,8 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
     if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]
     if coded(attempt.task.world):
-        return None
+        done = DONE.search(answer)
+        return ("says_done", done[0]) if done else None
     said = _NO_TOOL.sub(lambda m: " " * len(m[0]), answer)
     beside: list[Claim] = [c for c in claims(said) if c.kind != "name" or c.value.casefold() not in named]
     return ("claims_beside_refusal", beside[0].value) if beside else None

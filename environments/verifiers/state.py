@@ -8,6 +8,7 @@ Source: tau-bench (state comparison); pipeline stage 7.
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -37,7 +38,16 @@ def state_failure(goal: Goal, world: World) -> Failure | None:
         return failed
     if goal.changes is None and len(ledger) != len(goal.bookings):
         return Failure("unasked_write", "ledger")
+    if goal.writes is not None and (beside := _beside(goal, ledger)):
+        return Failure("unasked_write", beside)
     return next((f for order in goal.order if (f := _order_failure(order, ledger))), None)
+
+
+def _beside(goal: Goal, ledger: Sequence[SideEffect]) -> str | None:
+    """A side effect that was not asked for, though what it changed may have been put back since."""
+    asked = Counter((w.tool, w.key) for w in goal.writes or ())
+    made = Counter((e.tool, e.key) for e in ledger if e.actor == "agent" and e.tool not in goal.may_write)
+    return next((f"{tool} {key}" for tool, key in made - asked), None)
 
 
 def _row_of(booking: Booking) -> Change:

@@ -62,7 +62,11 @@ def test_a_tau2_domain_goes_in_and_out(home: Path, monkeypatch: pytest.MonkeyPat
     taken = run("import", "tau2", "retail", home / "retail.jsonl")
     assert taken.exit_code == 0, taken.stderr
     assert f"tasks of retail in {home / 'retail.jsonl'}" in taken.stdout
+    gated = run("gate", home / "retail.jsonl", "--out", home / "gated", "--workers", "1", "--sample", "0")
+    assert gated.exit_code == 0, gated.stderr
     tasks = len((home / "retail.jsonl").read_text().splitlines())
+    assert f" of {tasks} tasks admitted" in gated.stdout
+    assert not gated.stdout.startswith("0 of")
     given = run("export", "tau2", "retail", home / "again" / "retail", "--tasks", home / "retail.jsonl")
     assert given.exit_code == 0, given.stderr
     monkeypatch.setenv("LOOPWRIGHT_TAU2", str(home / "again"))
@@ -80,6 +84,10 @@ def test_a_tau2_domain_goes_in_and_out(home: Path, monkeypatch: pytest.MonkeyPat
             ("export", "atif", "tasks/admitted_tasks", "out"),
             "holds no episodes: it lacks ended, episode_id",
         ),
+        (("export", "atif", "/no/where", "out"), "'/no/where' is no file, no folder and no table"),
+        (("export", "atif", "out", "out"), "holds no Parquet file"),
+        (("export", "atif", __file__, "out"), "cannot be read as Parquet"),
+        (("export", "harbor", "out", "--tasks", "/"), "Is a directory"),
         (("export", "harbor", "out", "--tasks", "tasks/none"), "'tasks/none' is no file and no table"),
         (("export", "tau2", "atlas", "out"), "'atlas' is no world of documents"),
         (("import", "tau2", "telecom", "out"), "no tau2 domain 'telecom' has a world; there are: airline, retail"),

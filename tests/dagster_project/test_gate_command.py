@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import polars as pl
+import pytest
 from typer.testing import CliRunner
 
 from dagster_project.commands import app
+from dagster_project.commands.gate import tasks_in
 from tests.environments.builders import task_of
 
 RUN = CliRunner()
@@ -31,3 +33,31 @@ def test_what_is_no_task_is_named_by_its_line(tmp_path: Path) -> None:
     done = RUN.invoke(app, ["gate", str(file), "--out", str(tmp_path)])
     assert done.exit_code == 2
     assert "line 2 is no task" in done.output
+
+
+def test_a_line_may_hold_what_other_tools_take_for_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "tasks.jsonl"
+    odd = task_of("weather").model_copy(update={"instruction": "Paris\u2028tomorrow\x85?"})
+    file.write_text(f"\ufeff{odd.model_dump_json()}\n\n{task_of('flight').model_dump_json()}\n", encoding="utf-8")
+    assert [t.instruction for t in tasks_in(file)] == [odd.instruction, task_of("flight").instruction]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("bytes.jsonl", b"\xff\xfe", "bytes.jsonl cannot be read"),
+        ("torn.parquet", b"PAR1", "torn.parquet cannot be read"),
+        ("empty.jsonl", b"", "empty.jsonl holds no tasks"),
+        ("half.jsonl", b'{"world": "desk"}', "no task: Field required (family)"),
+        ("folder", None, "Is a directory"),
+        ("fine.jsonl", task_of("weather").model_dump_json().encode(), "File exists"),
+    ],
+)
+def test_a_file_that_holds_no_tasks_is_one_clear_line(tmp_path: Path, name: str, content: bytes, told: str) -> None:
+    file, out = tmp_path / name, tmp_path / "taken"
+    file.mkdir() if content is None else file.write_bytes(content)
+    out.write_text("a file where the folder should be")
+    done = RUN.invoke(app, ["gate", str(file), "--out", str(out)])
+    assert done.exit_code == 2
+    assert told in done.output
+    assert len(done.output.splitlines()) == 1

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -199,3 +200,11 @@ def test_batches_come_out_as_they_finish() -> None:
     parts = rollouts([task_of("weather"), task_of("flight")], Script(flights(), "?"), WorldPool(AtlasWorld),
                      OutcomeVerifier(), k=3, seed=0, batch=3)  # fmt: skip
     assert [len(part) for part in parts] == [3, 3]
+
+
+def test_half_a_character_of_a_policy_ends_no_batch_and_can_be_stored() -> None:
+    half = forecast("Paris\ud83d")
+    for actions in ((half, "Paris \ud83d"), (Malformed("\ud83d", "malformed"),)):
+        [episode] = played([task_of("weather")], Script(*actions))
+        assert isinstance(episode.verdict, Scored)
+        pl.DataFrame([episode.row()])

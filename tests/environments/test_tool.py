@@ -105,3 +105,21 @@ def test_what_a_tool_breaks_on_is_not_hidden() -> None:
 
 def test_observations_are_read_as_compact_json_in_any_script() -> None:
     assert observation_text([{"city": "巴黎", "temp": 4}]) == '[{"city": "巴黎", "temp": 4}]'
+
+
+@pytest.mark.parametrize("odd", ["\ud83d", "tea \udc00", float("nan"), float("inf")])
+def test_half_a_character_and_what_is_no_number_are_refused_as_arguments(odd: Any) -> None:
+    class Scale:
+        """Takes anything that JSON can carry."""
+
+        @tool(Effect.READ)
+        def weigh(self, what: str = "", grams: float = 0.0, more: list[dict[str, str]] = []) -> str:  # noqa: B006
+            """Weighs."""
+            raise AssertionError("never called")
+
+    weigh = tools_of(Scale())["weigh"]
+    name = "what" if isinstance(odd, str) else "grams"
+    assert weigh({name: odd}) == {"error": "bad_arguments", "arguments": name}
+    if isinstance(odd, str):
+        assert weigh({"more": [{"a": odd}]}) == {"error": "bad_arguments", "arguments": "more"}
+        observation_text(weigh({odd: "x"})).encode()

@@ -133,6 +133,8 @@ def tasks_with_users() -> list[Task]:
 class SaysGold(TokenPolicy):
     """Weights as they are, but every token that is written is one of the gold turn that is due."""
 
+    sees_gold = True
+
     def act(self, attempts: Sequence[Attempt]) -> list[Action]:
         """Notes what is due and lets the weights write it."""
         due = Gold().act(attempts)

@@ -5,6 +5,7 @@ when it was written, so CRM's view is the rows with the entries that have not ar
 """
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -119,7 +120,7 @@ def euros(cents: int) -> int | float:
 
 def cents(amount: float) -> int:
     """An amount in euros as it is kept; refused where it is not positive or not in whole cents."""
-    found = round(amount * 100)
+    found = round(amount * 100) if math.isfinite(amount * 100) else 0
     if found <= 0 or abs(found - amount * 100) > 1e-6:
         raise ToolRefusal("bad_amount", amount=str(amount))
     return found

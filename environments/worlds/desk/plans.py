@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from environments.fault import Fault, FaultKind
 from environments.faults.wrapper import PARTIAL, with_faults
-from environments.task import Call, Change, Fact, Order, Task
+from environments.task import Call, Change, Fact, Order, Task, Written
 from environments.tool import Effect
 from environments.verifiers.outcome import shown
 from environments.world import World
@@ -66,6 +66,8 @@ class Plan:
     reason: str | None = None
     evidence_error: str | None = None
     evidence_about: str | None = None
+    writes: tuple[Written, ...] = ()
+    """What the ledger holds at its end."""
 
 
 class Unclear(Exception):
@@ -190,7 +192,15 @@ class Session:
             tuple(self.order),
             tuple(dict.fromkeys(self.must_see)),
         )
-        return Plan(tuple(self.calls), answer, required, *parts)
+        return Plan(tuple(self.calls), answer, required, *parts, writes=self._written())
+
+    def _written(self) -> tuple[Written, ...]:
+        """The side effects of the agent's calls so far, identity checks aside."""
+        return tuple(
+            Written(tool=e.tool, key=e.key)
+            for e in self.world.ledger()
+            if e.actor == "agent" and e.tool not in HARMLESS
+        )
 
     def refuse(
         self, reason: str, answer: str, *required: Fact, met: str | None = None, about: str | None = None
@@ -207,12 +217,12 @@ class Session:
         if self.case.ticket:
             self._close(self.case.ticket, answer, required, reason)
         parts = ((), tuple(self.changes), tuple(self.order), tuple(dict.fromkeys(self.seen)), reason, met, about)
-        return Plan(tuple(self.calls), f"{answer} Reason: {reason}", required, *parts)
+        return Plan(tuple(self.calls), f"{answer} Reason: {reason}", required, *parts, writes=self._written())
 
     def _close(self, ticket: str, answer: str, required: Sequence[Fact], reason: str | None) -> None:
         main = [c.name for c in self.calls if c.name in _MAIN][-1:]
         mail = {"recipient": self.case.customer.row["email"], "ticket_id": ticket}
-        sent = Change(table="mail", columns=mail, states={"body": tuple(required)})
+        sent = Change(table="mail", columns=mail, states={"body": tuple(required), "subject": ()})
         self.write(
             "mail_send", sent, customer_id=self.customer_id, subject="Your request", body=answer, ticket_id=ticket
         )
@@ -227,6 +237,8 @@ class Session:
         )
 
 
+HARMLESS = ("crm_verify_identity",)
+"""Tools whose entries in the ledger count for nothing: who is asked once more who they are comes to no harm."""
 _MAIN = {
     "erp_cancel_order", "erp_change_delivery", "erp_issue_refund", "erp_reship_order", "crm_update_address",
     "crm_renew_contract",

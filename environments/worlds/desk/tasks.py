@@ -17,7 +17,7 @@ from environments.worlds.desk.answers import Language
 from environments.worlds.desk.cases import RULES, cases, new_place
 from environments.worlds.desk.data_model import DESK_MAILBOX, Row, iso
 from environments.worlds.desk.families import FAMILIES
-from environments.worlds.desk.plans import Case, Level, Plan, Session, Unclear
+from environments.worlds.desk.plans import HARMLESS, Case, Level, Plan, Session, Unclear
 from environments.worlds.desk.triage import triage_wish
 from environments.worlds.desk.wordings import instruction, request
 from environments.worlds.desk.world import DeskWorld
@@ -117,7 +117,7 @@ def _finished(base: Task, plan: Plan) -> Task:
     goal = Goal(
         required=plan.required, forbidden=plan.forbidden, changes=plan.changes, may_change=("verification",),
         order=plan.order, seen=plan.seen, reason=plan.reason, evidence_error=plan.evidence_error,
-        evidence_about=plan.evidence_about,
+        evidence_about=plan.evidence_about, writes=plan.writes, may_write=HARMLESS,
     )  # fmt: skip
     slow = sum(f.size - 1 for f in base.faults if f.kind is FaultKind.SLOW_CALL)
     solved: dict[str, Any] = {"goal": goal, "gold_calls": plan.calls, "gold_answer": plan.answer}

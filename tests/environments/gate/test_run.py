@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from environments.gate.examine import Depth
@@ -26,7 +27,8 @@ from environments.gate.run import Setting, Thoroughness, run_gate
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.worlds.atlas.tasks import fresh_tasks
 if __name__ == "__main__":
-    run_gate(fresh_tasks(240, "train", 22), Setting(OutcomeVerifier(), Path(sys.argv[1])), Thoroughness(sample=0))
+    tasks, setting = fresh_tasks(240, "train", 22), Setting(OutcomeVerifier(), Path(sys.argv[1]))
+    run_gate(tasks, setting, Thoroughness(sample=0), workers=int(sys.argv[2]))
 """
 
 
@@ -49,9 +51,25 @@ def test_what_was_found_is_not_asked_again(tmp_path: Path) -> None:
     assert any(f.failed for f in again[changed.task_id]), "another gold solution under the same task id is examined"
 
 
+def test_the_workers_of_a_killed_gate_end(tmp_path: Path) -> None:
+    store = tmp_path / "findings.db"
+    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), "2"], cwd=Path(__file__).parents[3])
+    deadline = time.monotonic() + 120
+    while not (store.exists() and _kept(store)) and time.monotonic() < deadline:  # by its workers
+        time.sleep(0.05)
+    workers = psutil.Process(running.pid).children()
+    running.kill()
+    running.wait()
+    assert len(workers) >= 2
+    _, alive = psutil.wait_procs(workers, timeout=20)
+    for worker in alive:
+        worker.kill()
+    assert not alive
+
+
 def test_a_killed_gate_goes_on_where_it_was(tmp_path: Path) -> None:
     store = tmp_path / "findings.db"
-    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store)], cwd=Path(__file__).parents[3])
+    running = subprocess.Popen([sys.executable, "-c", SCRIPT, str(store), "1"], cwd=Path(__file__).parents[3])
     deadline = time.monotonic() + 120
     while not (store.exists() and _kept(store)) and time.monotonic() < deadline:
         time.sleep(0.05)

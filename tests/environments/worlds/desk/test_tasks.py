@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from environments.episode import Attempt
+from environments.episode import Attempt, Scored
 from environments.fault import FaultKind
 from environments.policies.scripted import CHEATERS, Gold, OneLook, Scripted
 from environments.policy import Action, Answer
@@ -153,20 +153,20 @@ def test_telling_what_belongs_to_others_of_the_same_name_earns_nothing() -> None
 
 def test_a_mail_that_makes_something_up_earns_nothing() -> None:
     task = task_of("refund_small", Level(depth=2))
-    for invented in ("You also get 99 euros as a gift.", "The parcel SH9876 is on its way to you."):
-        calls = [
-            c
-            if c.name != "mail_send"
-            else Call(name=c.name, arguments={**c.arguments, "body": f"{c.arguments['body']} {invented}"})
+
+    def mailed(**over: str) -> Scored:
+        """The verdict where the mail says something else."""
+        other = [
+            c if c.name != "mail_send" else Call(name=c.name, arguments={**c.arguments, **over})
             for c in task.gold_calls
         ]
-        found = verdict(task, *calls, task.gold_answer)
-        assert (found.reward, found.vetoed) == (0.0, True)
-    empty = [
-        c if c.name != "mail_send" else Call(name=c.name, arguments={**c.arguments, "body": "It is done."})
-        for c in task.gold_calls
-    ]
-    assert verdict(task, *empty, task.gold_answer).cause == "wrong_write"
+        return verdict(task, *other, task.gold_answer)
+
+    [body] = [c.arguments["body"] for c in task.gold_calls if c.name == "mail_send"]
+    for invented in ("You also get 99 euros as a gift.", "The parcel SH9876 is on its way to you."):
+        for found in (mailed(body=f"{body} {invented}"), mailed(subject=invented)):
+            assert (found.reward, found.vetoed) == (0.0, True)
+    assert mailed(body="It is done.").cause == "wrong_write"
 
 
 def test_reading_an_own_mail_is_no_evidence_for_it() -> None:

@@ -207,7 +207,7 @@ def test_a_lost_order_is_sent_again_out_of_stock_or_not_at_all() -> None:
     assert tables == ["product"] * len(has.lines) + ["shipment"]
 
 
-@pytest.mark.parametrize("amount", [0, -5, 0.001, 1e9])
+@pytest.mark.parametrize("amount", [1e308, 0, -5, 0.001, 1e9])
 def test_amounts_that_make_no_sense_are_refused(amount: float) -> None:
     desk = world()
     assert refund(desk, order_in("delivered")["id"], amount)["error"] in ("bad_amount", "amount_above_total")
