@@ -162,7 +162,7 @@ def test_a_tree_is_named_by_folder_revision_or_version_and_anything_else_is_one_
         assert (done.exit_code, done.stdout) == (2, "")
         assert f"{name!r} is no tree: name a folder" in done.stderr
     done = typed("seeds", str(tree / "discovery.yaml" / "seeds.csv"), home=with_queries(tmp_path))
-    assert (done.exit_code, done.stderr.count("\n")) == (1, 1), "what the system says is one line too"
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1), "what the system says is one line too"
     assert "loopwright: [Errno" in done.stderr
     (tree / "migrations" / "notes.yaml").mkdir(parents=True)
     (tree / "migrations" / "0001.yaml").write_text("from: a\nto: b\nchanges: []\n")
