@@ -13,7 +13,7 @@ from resources.lake import LakeError
 
 OUTSIDE = (LakeError, AnswersError, FindingsError, EndpointUnusable, OSError)
 """What a user's machine or server does: the command was right."""
-PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 """What comes of a path that is not what it should be."""
 
 

@@ -135,7 +135,7 @@ def require_installed(stages: Sequence[Stage]) -> None:
 def one_clear_error(*, debug: bool) -> Iterator[None]:
     """Show any failure as one message and an exit code other than 0; with `debug` as its traceback."""
     try:
-        with clear_errors():
+        with clear_errors(), _disk_full_said():
             yield
     except StageFailedError as error:
         warn(error.trace if debug else f"loopwright: {error}")
@@ -147,10 +147,26 @@ def one_clear_error(*, debug: bool) -> Iterator[None]:
     except (OSError, OperationalError, LakeError, RegistryError) as error:
         if debug:
             raise
-        cause = error.orig if isinstance(error, OperationalError) else error
-        room = f"no room left on the disk of {profiles.home()} ({cause}): free some, then start again"
-        warn(f"loopwright: {room if is_disk_full(error) else cause}")
+        warn(f"loopwright: {cause_of(error)}")
         raise typer.Exit(1) from error
+
+
+@contextmanager
+def _disk_full_said() -> Iterator[None]:
+    """What the system says of a full disk names no place; this does."""
+    try:
+        yield
+    except (OSError, OperationalError) as error:
+        if not is_disk_full(error):
+            raise
+        raise LakeError(
+            f"no room left on the disk of {profiles.home()} ({cause_of(error)}): free some, then start again"
+        ) from error
+
+
+def cause_of(error: Exception) -> object:
+    """The error that a driver reported, where SQLAlchemy wrapped it."""
+    return error.orig if isinstance(error, OperationalError) else error
 
 
 def is_disk_full(error: Exception) -> bool:
