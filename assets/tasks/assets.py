@@ -80,7 +80,7 @@ class AdmittedTasksConfig(StageConfig, stage=keys.ADMITTED_TASKS):
 
     workers: PositiveInt = 2
     """Processes side by side; the result does not depend on it."""
-    sample: NonNegativeInt = 4
+    sample: NonNegativeInt = 10
     """Tasks of each family that are also attacked, changed and tried with what attacks all tasks alike; where one of
     them fails, all of its family are."""
     everything: bool = False
