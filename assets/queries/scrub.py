@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from assets.queries.normalise import ROWS_AT_ONCE, side_by_side
 from assets.queries.personal import KINDS, find
 
 _WORTH_READING: Final = (
@@ -38,8 +39,17 @@ def scrub(text: pl.Series) -> Scrubbed:
     Returns:
         The texts in the same order, and how many values of each kind were replaced.
     """
-    rows = text.str.contains(_WORTH_READING).fill_null(False).arg_true()
+    pieces = [text.slice(start, ROWS_AT_ONCE) for start in range(0, max(len(text), 1), ROWS_AT_ONCE)]
+    found = side_by_side(_scrub, pieces)
     counts: Counter[str] = Counter({kind: 0 for kind in KINDS})
+    for piece in found:
+        counts.update(piece.counts)
+    return Scrubbed(pl.concat([piece.text for piece in found]), counts)
+
+
+def _scrub(text: pl.Series) -> Scrubbed:
+    counts: Counter[str] = Counter()
+    rows = _worth_reading(text)
     if not len(rows):
         return Scrubbed(text, counts)
     read = [_mask(line, counts) for line in text.gather(rows).to_list()]
@@ -53,7 +63,7 @@ def mask(text: str) -> str:
 
 def personal_rows(text: pl.Series) -> pl.Series:
     """Row numbers of texts that still hold personal data."""
-    rows = text.str.contains(_WORTH_READING).fill_null(False).arg_true()
+    rows = _worth_reading(text)
     return rows.filter(pl.Series([bool(find(line)) for line in text.gather(rows).to_list()], dtype=pl.Boolean))
 
 
@@ -62,6 +72,10 @@ def pseudonyms(users: pl.Series, salt: str) -> pl.Series:
     known = users.drop_nulls().unique()
     names = [hashlib.blake2b(u.encode(), key=salt.encode()[:64], digest_size=8).hexdigest() for u in known.to_list()]
     return users.replace_strict(known, pl.Series(names, dtype=pl.String), default=None)
+
+
+def _worth_reading(text: pl.Series) -> pl.Series:
+    return text.str.contains(_WORTH_READING).fill_null(False).arg_true()
 
 
 def _mask(text: str, counts: Counter[str]) -> str:

@@ -222,7 +222,6 @@ def _through_the_gate(
 ) -> Admission:
     """The gate, with a language model among its attackers where the settings ask for one."""
     setting = Setting(verifier_for(tasks), lake.folder(ADMISSION_REPORT) / "findings.db")
-    progress = Reporter(context).progress
 
     def attacks(passing: Sequence[Task]) -> Mapping[str, list[Finding]]:
         """What the model finds on a sample."""
@@ -238,6 +237,6 @@ def _through_the_gate(
         setting,
         Thoroughness(config.sample, config.everything, config.budget),
         workers=config.workers,
-        progress=lambda done, of: progress("tasks at the gate", done, of),
+        progress=Reporter(context).progress,
         attacks=attacks if config.model_sample else None,
     )

@@ -4,7 +4,7 @@ All tasks are examined plainly, a sample of each family deeply; where the sample
 """
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
@@ -26,8 +26,10 @@ from environments.worlds.catalogue import world_maker
 
 AT_ONCE = 48
 """Tasks that are examined and kept together: what a kill loses."""
-Progress = Callable[[int, int], None]
-"""(done, total)."""
+_SAID = {True: "tasks examined deeply", False: "tasks examined"}
+"""One is a hundred times the work of the other: each has a rate of its own."""
+Progress = Callable[[str, int, int], None]
+"""(what, done, total)."""
 
 
 class Setting(NamedTuple):
@@ -52,7 +54,7 @@ class Thoroughness(NamedTuple):
     """Verdicts that the scripted attacker may spend on each."""
 
 
-def silent(done: int, total: int) -> None:
+def silent(what: str, done: int, total: int) -> None:
     """Say nothing."""
 
 
@@ -66,7 +68,7 @@ def run_gate(
         setting: what they are examined with.
         how: which of them deeply.
         workers: processes side by side.
-        progress: told after each piece of work.
+        progress: told after each piece of work, of deep and of plain ones apart.
     """
     deep = set(map(id, tasks)) if how.everything else {id(t) for t in sampled(tasks, how.sample)}
     sides = [(t, Depth(deep=id(t) in deep, budget=how.budget)) for t in tasks]
@@ -101,11 +103,12 @@ def _examine(
     keys = {t.task_id: versions[t.world].key(t, d) for t, d in sides}
     known = _known(setting, keys)
     pieces = list(_pieces([(t, d) for t, d in sides if t.task_id not in known], keys))
-    found, done = dict(known), len(known)
-    for piece in _played(pieces, setting, workers):
-        found |= piece
-        done += len(piece)
-        progress(done, len(sides))
+    found = dict(known)
+    total, done = Counter(p.depth.deep for p in pieces for _ in p.tasks), Counter[bool]()
+    for piece, its in zip(pieces, _played(pieces, setting, workers), strict=True):
+        found |= its
+        done[piece.depth.deep] += len(its)
+        progress(_SAID[piece.depth.deep], done[piece.depth.deep], total[piece.depth.deep])
     return found
 
 

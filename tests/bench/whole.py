@@ -4,7 +4,8 @@
 
 Every stage is its asset with its checks, materialized in a process of its own, as a run in Dagster would be. The raw
 log is Parquet of `tests/bench/corpus.py`. Beside the embedded annotator stands what a language model would cost for the
-same labels, from a token count and the price given. `QUICK=1` runs one small size.
+same labels, from a token count and the price given. `QUICK=1` runs one small size. With `--folder` a run that was
+stopped goes on after the last stage that it finished.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.bench.table import Row, publish, row
+from training.durable import replace_durably
 
 COMMAND = "make bench-whole"
 STAGES = (
@@ -82,12 +84,31 @@ def disk_gb(folder: Path) -> float:
 
 
 def write_log(folder: Path, rows: int) -> None:
-    """The raw log as Parquet files, a piece at a time."""
+    """The raw log as Parquet files, a piece at a time; one that is there whole stays."""
     from tests.bench.corpus import chunks
 
-    folder.mkdir(parents=True)
+    if folder.exists():
+        return
+    scratch = folder.with_name("unfinished")
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
     for number, part in enumerate(chunks(rows)):
-        part.select("text").write_parquet(folder / f"part-{number:04}.parquet")
+        part.select("text").write_parquet(scratch / f"part-{number:04}.parquet")
+    scratch.rename(folder)
+
+
+def timed(home: Path, table: str, settings: dict[str, Any]) -> dict[str, float]:
+    """What a stage took and its rows: noted when it was run before, or run now."""
+    notes = home / "stages.json"
+    known = json.loads(notes.read_text(encoding="utf-8")) if notes.exists() else {}
+    if table not in known:
+        took = run_stage(home, table, settings)
+        known[table] = {**took, "rows": rows_of(home, table)}
+        scratch = notes.with_suffix(".tmp")
+        scratch.write_text(json.dumps(known, indent=1), encoding="utf-8")
+        replace_durably(scratch, notes)
+    found: dict[str, float] = known[table]
+    return found
 
 
 def whole(size: int, pool: int, folder: Path, price: tuple[float, float]) -> list[Row]:
@@ -102,9 +123,9 @@ def whole(size: int, pool: int, folder: Path, price: tuple[float, float]) -> lis
     }
     what, rows, total, peak = f"{size:,} raw rows", [], 0.0, 0.0
     for table in STAGES:
-        took = run_stage(home, table, settings.get(table, {}))
+        took = timed(home, table, settings.get(table, {}))
         total, peak = total + took["wall_s"], max(peak, took["memory_gb"])
-        count = rows_of(home, table)
+        count = int(took["rows"])
         print(f"{what}: {table} {count:,} rows, {took}", flush=True)
         name = f"{what}: {table} ({count:,} rows)"
         rows += [

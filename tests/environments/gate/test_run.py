@@ -135,3 +135,13 @@ def test_what_had_no_result_is_not_kept(tmp_path: Path) -> None:
     store = Findings(tmp_path / "findings.db")
     store.keep({"a": ("t", [Finding(Kind.SOUND, "gold", Status.NO_RESULT)]), "b": ("u", [])})
     assert store.known(["a", "b"]) == {"b": []}
+
+
+def test_deep_and_plain_tasks_are_counted_apart_when_progress_is_told() -> None:
+    told: list[tuple[str, int, int]] = []
+    how = Thoroughness(sample=1, budget=16)
+    run_gate(TASKS, Setting(OutcomeVerifier()), how, progress=lambda *said: told.append(said))
+    deep = len(sampled(TASKS, 1))
+    last = {what: (done, total) for what, done, total in told}
+    assert last == {"tasks examined deeply": (deep, deep), "tasks examined": (60 - deep, 60 - deep)}
+    assert told[0][0] == "tasks examined deeply"
