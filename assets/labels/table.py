@@ -2,10 +2,7 @@
 
 import json
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
 from typing import NamedTuple
 
 import polars as pl
@@ -14,7 +11,7 @@ from assets.labels.annotator import Annotator, Intent
 from assets.labels.cache import LabelCache
 from assets.labels.rules import IRRELEVANT
 from assets.queries.normalise import content_ids
-from training.processes import end_with_parent, one_thread_each
+from training.side_by_side import each_part
 
 LABEL_SCHEMA = {
     "query_id": pl.String,
@@ -122,30 +119,8 @@ def constraint_count() -> pl.Expr:
 def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, rows: int) -> Iterator[pl.DataFrame]:
     """Labels of `fresh` (key, text, context), `rows` at a time, in its order."""
     parts = [fresh[start : start + rows] for start in range(0, len(fresh), rows)]
-    if workers == 1 or len(parts) < _WORTH_A_PROCESS:
-        yield from (_labelled(annotator, part) for part in parts)
-        return
-    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator.fitted(),))
-    with one_thread_each(), started as pool:
-        ahead: deque[Future[pl.DataFrame]] = deque()
-        for part in parts:
-            ahead.append(pool.submit(_labelled_there, part))
-            if len(ahead) > 2 * workers:  # no more rows on their way than are soon needed
-                yield ahead.popleft().result()
-        yield from (one.result() for one in ahead)
-
-
-_kept: list[Annotator] = []
-"""The annotator of a worker process."""
-
-
-def _keep(annotator: Annotator) -> None:
-    end_with_parent()
-    _kept[:] = [annotator]
-
-
-def _labelled_there(rows: pl.DataFrame) -> pl.DataFrame:
-    return _labelled(_kept[0], rows)
+    side_by_side = workers if len(parts) >= _WORTH_A_PROCESS else 1
+    return each_part(_labelled, annotator.fitted(), parts, workers=side_by_side)
 
 
 def _labelled(annotator: Annotator, rows: pl.DataFrame) -> pl.DataFrame:

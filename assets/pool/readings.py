@@ -7,7 +7,9 @@ Shapes: N rows, D dimensions.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,11 +21,16 @@ from assets.pool.facts import SEPARATOR, read_requests, rules_version
 from assets.pool.store import Stored, open_store, save_store
 from assets.pool.vectors import Half, Vectors, rounded
 from training.code import code_of
+from training.side_by_side import each_part
 
 LOG: Final = logging.getLogger(__name__)
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 AT_ONCE: Final = 131_072
-"""Rows of a segment: what a killed run reads again at most, and what is held in single precision at a time."""
+"""Rows of a segment: what a killed run reads again at most."""
+PART: Final = 4096
+"""Rows that a process reads at a time."""
+WORTH_PROCESSES: Final = 32_768
+"""Rows from which on starting processes pays; ours."""
 ROWS, VECTORS = "rows.arrow", "vectors.npy"
 SCHEMA: Final = dict.fromkeys(("query_id", "slots", "numbers", "words"), pl.String)
 _Segment = tuple[pl.DataFrame, Half]
@@ -77,9 +84,11 @@ class Reader(NamedTuple):
         known = self._known()
         asked = pl.DataFrame({"query_id": query_ids, "text": texts}, schema={"query_id": pl.String, "text": pl.String})
         fresh = asked.join(_all_rows(known).select("query_id"), on="query_id", how="anti", maintain_order="left")
-        for start in range(0, len(fresh), AT_ONCE):
-            known.append(self._segment(fresh[start : start + AT_ONCE], len(known)))
-            LOG.info("%s of %s new queries are read", f"{min(start + AT_ONCE, len(fresh)):,}", f"{len(fresh):,}")
+        done = 0
+        for rows in self._segments_of(fresh):
+            known.append(self._keep(*rows, len(known)))
+            done += len(rows[0])
+            LOG.info("%s of %s new queries are read", f"{done:,}", f"{len(fresh):,}")
         rows = asked.select("query_id").join(
             _all_rows(known).with_row_index("slot"), on="query_id", how="left", maintain_order="left"
         )
@@ -90,11 +99,16 @@ class Reader(NamedTuple):
         found = open_store(self.folder, self.key, _segments) if self.folder is not None else None
         return found or []
 
-    def _segment(self, fresh: pl.DataFrame, number: int) -> _Segment:
-        """Read and embed some rows; they are on disk before the next are begun."""
-        told = read_requests(fresh["text"].to_list())
-        rows = pl.DataFrame({"query_id": fresh["query_id"], **told._asdict()}, schema=SCHEMA)
-        half_ND = rounded(self.embed(told.words), fresh["query_id"].to_list())
+    def _segments_of(self, fresh: pl.DataFrame) -> Iterator[_Segment]:
+        """Read and embed some rows, as many processes side by side as there are cores where that pays."""
+        workers = len(os.sched_getaffinity(0)) if len(fresh) >= WORTH_PROCESSES else 1
+        made = each_part(_read_part, self.embed, fresh.iter_slices(PART), workers=workers)
+        while parts := list(islice(made, AT_ONCE // PART)):
+            rows, half_ND = zip(*parts, strict=True)
+            yield pl.concat(rows), np.concatenate(half_ND)
+
+    def _keep(self, rows: pl.DataFrame, half_ND: Half, number: int) -> _Segment:
+        """The segment, on disk before the next is made."""
         if self.folder is None:
             return rows, half_ND
 
@@ -104,6 +118,12 @@ class Reader(NamedTuple):
 
         stored = save_store(self.folder, self.key, keep=number, segments=[_write])
         return _segment_in(stored.segments[-1])
+
+
+def _read_part(embed: Embed, fresh: pl.DataFrame) -> _Segment:
+    told = read_requests(fresh["text"].to_list())
+    rows = pl.DataFrame({"query_id": fresh["query_id"], **told._asdict()}, schema=SCHEMA)
+    return rows, rounded(embed(told.words), fresh["query_id"].to_list())
 
 
 def _segments(stored: Stored) -> list[_Segment]:

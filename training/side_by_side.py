@@ -1,0 +1,50 @@
+"""Much work of one kind in several processes that each hold, once, what it is done with."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, Final, TypeVar
+
+from training.processes import end_with_parent, one_thread_each
+
+Held, Part, Made = TypeVar("Held"), TypeVar("Part"), TypeVar("Made")
+_AHEAD: Final = 2
+"""Parts on their way for each process: more would only fill memory."""
+
+
+def each_part(
+    work: Callable[[Held, Part], Made], held: Held, parts: Iterable[Part], *, workers: int = 1
+) -> Iterator[Made]:
+    """`work(held, part)` of each part, in order.
+
+    Args:
+        work: a function of a module, the same for any number of processes.
+        held: what every process is given once; it must be picklable where there are several.
+        parts: read as they are needed.
+        workers: processes side by side, of one thread each; one works here.
+    """
+    if workers == 1:
+        yield from (work(held, part) for part in parts)
+        return
+    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(held,))
+    with one_thread_each(), started as pool:
+        ahead: deque[Future[Made]] = deque()
+        for part in parts:
+            ahead.append(pool.submit(_work_there, work, part))
+            if len(ahead) > _AHEAD * workers:
+                yield ahead.popleft().result()
+        yield from (one.result() for one in ahead)
+
+
+_kept: list[Any] = []
+"""What this process was given to work with."""
+
+
+def _keep(held: Any) -> None:
+    end_with_parent()
+    _kept[:] = [held]
+
+
+def _work_there(work: Callable[[Any, Any], Any], part: Any) -> Any:
+    return work(_kept[0], part)
