@@ -106,12 +106,12 @@ def _leaf_versions(rows: pl.DataFrame, leaf: str, partition_of: Mapping[str, str
             "changed since they were labelled; materialize labels/query_labels, and what lies between, first"
         )
     named = pl.col(leaf).fill_null(IRRELEVANT).replace_strict(partition_of, return_dtype=pl.String)
-    parts = rows.with_columns(named.alias("_partition")).partition_by("_partition", as_dict=True, include_key=False)
-    return {
-        key: _LeafVersion(len(part), content_hash(part.lazy()))
-        for key in sorted(set(partition_of.values()))
-        for part in [parts.get((key,), rows.clear())]
-    }
+    partition_N = rows.select(named.alias("partition"))["partition"]
+    found = {}
+    for key in sorted(set(partition_of.values())):  # one at a time: all together would be one more copy
+        part = rows.filter(partition_N == key)
+        found[key] = _LeafVersion(len(part), content_hash(part.lazy()))
+    return found
 
 
 def _tags_before(context: dg.AssetExecutionContext) -> dict[str, Mapping[str, str]]:

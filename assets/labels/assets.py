@@ -199,7 +199,7 @@ def pool_queries(lake: Lake) -> pl.DataFrame:
 def _shares(labels: pl.DataFrame) -> dict[str, float]:
     means = {
         "irrelevant_share": pl.col("primary") == IRRELEVANT,
-        "abstained_share": pl.col("primary").str.split(".").list.last() == OTHER,
+        "abstained_share": (pl.col("primary") == OTHER) | pl.col("primary").str.ends_with(f".{OTHER}"),
         "with_second_intent": pl.col("secondary").is_not_null(),
         "mean_confidence": pl.col("confidence"),
     }

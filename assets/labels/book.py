@@ -123,13 +123,13 @@ class LabelBook:
             LakeError: the disk is full; the book is as it was before.
         """
         rows, new, number = [], 0, self._next()
-        for (leaf,), part in sorted(labels.select(*BOOKED).partition_by("primary", as_dict=True).items()):
-            ordered = part.sort("query_id")
+        for leaf in labels["primary"].unique().sort():  # one at a time: all together would be one more copy
+            ordered = labels.lazy().filter(pl.col("primary") == leaf).select(*BOOKED).sort("query_id").collect()
             content = content_hash(ordered.lazy())
             if not self.lake.exists(LEAVES, content):
                 self.lake.write(LEAVES, ordered, content)
                 new += 1
-            rows.append((str(leaf), content, len(part), number))
+            rows.append((leaf, content, len(ordered), number))
         self.lake.write(TREES, tree, version)
         self.lake.write(PAGES, pl.DataFrame(rows, schema=PAGE, orient="row"), self._page(version))
         return Written(len(rows), new)

@@ -68,13 +68,12 @@ def labels_under(
     """
     version = version_of(taxonomy_of(tree))
     texts = keyed(queries)
+    del queries  # of tens of millions there is one copy, where the caller keeps none
     start = _start(version, tree, texts, book, label_rows, migrations, near_below)
     fresh = texts.join(start.rows, on=["query_id", "key"], how="anti")
-    made = label_rows(fresh.drop("key")) if len(fresh) else None
-    rows = start.rows
-    if made is not None:
-        new = made.labels.join(fresh.select("query_id", "key"), on="query_id").select(*BOOKED)
-        rows = pl.concat([rows.join(new, on="query_id", how="anti"), new])
+    rows, made = start.rows, None
+    if len(fresh):
+        rows, made = _with_labels(rows, fresh, label_rows)
     if made is not None or not book.has(version) or start.damaged:
         book.write(version, rows, tree)
     else:
@@ -91,6 +90,14 @@ def labels_under(
         labelled_now=sum(table.labelled_now for table in spent),
         seconds=sum(table.seconds for table in spent),
     )
+
+
+def _with_labels(rows: pl.DataFrame, fresh: pl.DataFrame, label_rows: LabelRows) -> tuple[pl.DataFrame, LabelTable]:
+    """The rows with the labels of fresh ones in addition or instead; and what those took, without the labels."""
+    made = label_rows(fresh)
+    new = made.labels.join(fresh.select("query_id", "key"), on="query_id").select(*BOOKED)
+    both = pl.concat([rows.join(new, on="query_id", how="anti"), new]) if len(rows) else new
+    return both, made._replace(labels=made.labels.clear())
 
 
 class _Start(NamedTuple):

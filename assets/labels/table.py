@@ -90,8 +90,10 @@ def keyed(queries: pl.DataFrame) -> pl.DataFrame:
     """Queries with the key under which the label of what they say is kept; sorted by id.
 
     Args:
-        queries: query_id, text, context; and among, if not every leaf is allowed.
+        queries: query_id, text, context; and among, if not every leaf is allowed; and key, if it is known.
     """
+    if "key" in queries.columns:
+        return queries.sort("query_id")
     asked = queries.select("query_id", "text", "context", *(["among"] if "among" in queries.columns else [])).sort(
         "query_id"
     )
