@@ -39,6 +39,8 @@ class Planned(NamedTuple):
     plan: Plan
     queries: int
     """Queries of the pool: those that labelling everything anew would be about."""
+    leaves: list[str]
+    """The partitions that it touches."""
 
 
 def between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
@@ -58,13 +60,15 @@ def planned(lake: Lake, before: str = "", after: str = "") -> Planned:
     Raises:
         FileNotFoundError: there are no labels yet, or no such tree.
         TaxonomyError, MigrationError: a file does not follow its schema.
+        ValueError: the tree after has more branches than can be partitions, so that the plan could not be carried out.
     """
     labels, texts = lake.read(LABELS), _texts(lake)
     tree = tree_named(lake, after or str(configured_folder()))
     old = tree_named(lake, before) if before else gone_on_from(lake, labels, tree)
     found, book = between(old, tree, after), LabelBook(lake, configured_kind())
     plan = _plan(found, labels, texts, book)
-    return Planned(replace(plan, by="" if _is_by(labels, book) else book.annotator), len(texts))
+    plan = replace(plan, by="" if _is_by(labels, book) else book.annotator)
+    return Planned(plan, len(texts), leaves_of(plan, tree))
 
 
 def gone_on_from(lake: Lake, labels: pl.DataFrame, after: Taxonomy) -> Taxonomy:
