@@ -4,8 +4,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import Future
 from typing import NamedTuple
 
 import polars as pl
@@ -14,7 +13,7 @@ from assets.labels.annotator import Annotator, Intent
 from assets.labels.cache import LabelCache
 from assets.labels.rules import IRRELEVANT
 from assets.queries.normalise import content_ids
-from training.processes import end_with_parent, one_thread_each
+from training.processes import one_thread_each
 
 LABEL_SCHEMA = {
     "query_id": pl.String,
@@ -125,8 +124,7 @@ def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, row
     if workers == 1 or len(parts) < _WORTH_A_PROCESS:
         yield from (_labelled(annotator, part) for part in parts)
         return
-    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(annotator.fitted(),))
-    with one_thread_each(), started as pool:
+    with one_thread_each(workers, _keep, annotator.fitted()) as pool:
         ahead: deque[Future[pl.DataFrame]] = deque()
         for part in parts:
             ahead.append(pool.submit(_labelled_there, part))
@@ -140,7 +138,6 @@ _kept: list[Annotator] = []
 
 
 def _keep(annotator: Annotator) -> None:
-    end_with_parent()
     _kept[:] = [annotator]
 
 
