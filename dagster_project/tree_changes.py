@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from assets import keys
-from assets.labels.book import IN_FORCE, LabelBook
+from assets.labels.book import LabelBook, tree_in_force
 from assets.labels.table import keyed
 from assets.partitions import partition_of_each
 from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
@@ -130,8 +130,7 @@ def _without_label(texts: pl.DataFrame, rows: pl.DataFrame) -> int:
 def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
     """The tree that the current labels are of; where that was not noted, the last one in the book."""
     known = _book_of(lake, labels).versions()
-    noted = lake.read(IN_FORCE)["tree"].to_list() if lake.exists(IN_FORCE) else []
-    if version := next((version for version in (*noted, *known[-1:]) if version in known), None):
+    if version := next((version for version in (tree_in_force(lake), *known[-1:]) if version in known), None):
         return taxonomy_of(lake.read(TREES, version))
     return taxonomy_of(lake.read(keys.table_of(keys.INTENT_TAXONOMY)))
 

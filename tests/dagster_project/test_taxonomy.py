@@ -115,6 +115,9 @@ def test_a_run_that_ended_between_the_book_and_the_labels_leaves_a_plan_that_tak
     assert f"rename {WEATHER} -> " in told
     assert "are in the book and are taken up again" in told
     assert labelled(lake, tree)["calls"] == 0
+    moved = lake.read("taxonomy/changes")
+    assert moved["from"].to_list() == [WEATHER] * (old["primary"] == WEATHER).sum() != []
+    assert moved["to"].unique().to_list() == [WEATHER.replace("realtime_weather", "weather_now")]
     assert "nothing changed" in typed("plan", "", str(tree), home=home).stdout
 
 

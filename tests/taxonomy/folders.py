@@ -60,7 +60,11 @@ def with_branches(folder: Path, many: int) -> Path:
     for number in range(many):
         said = [f"wish {number} in other words, number {i}" for i in range(8)]
         leaf = _leaf("only", f"Wish {number}", f"Asks for wish {number}.", said) | {"synonyms": [f"wish no. {number}"]}
-        branch = {"id": f"b{number}", "name": {"en": f"B {number}", "zh": f"B {number}"}, "definition": f"Wish {number}."}
+        branch = {
+            "id": f"b{number}",
+            "name": {"en": f"B {number}", "zh": f"B {number}"},
+            "definition": f"Wish {number}.",
+        }
         text = yaml.safe_dump(branch | {"languages": ["en"], "children": [leaf]}, sort_keys=False)
         (folder / f"b{number}.yaml").write_text(text, encoding="utf-8")
     return folder
