@@ -158,7 +158,7 @@ class LabelBook:
     def planned_from(self, version: str) -> str | None:
         """The version that a plan went on from when this one came into force last; None: there was no plan."""
         page = self.page(version)
-        return page["planned_from"].first() if len(page) and "planned_from" in page.columns else None
+        return next(iter(page["planned_from"].to_list()), None) if "planned_from" in page.columns else None
 
     def _pages(self) -> list[Path]:
         found = self.lake.folder(PAGES).glob("*.parquet")
@@ -199,7 +199,7 @@ class LabelBook:
 
 def tree_in_force(lake: Lake) -> str | None:
     """The version of the tree that the labels in the lake are of; None where that was not noted."""
-    return lake.read(IN_FORCE)["tree"].first() if lake.exists(IN_FORCE) else None
+    return next(iter(lake.read(IN_FORCE)["tree"].to_list()), None) if lake.exists(IN_FORCE) else None
 
 
 def kinds(lake: Lake) -> Sequence[str]:
