@@ -8,8 +8,7 @@ from assets import keys
 from assets.taxonomy.bill import bill_of
 from assets.taxonomy.outline import outline
 from assets.taxonomy.stale import stale_in
-from dagster_project.tree_changes import leaves_of, planned, rates_in, wait_for_approval, what_a_plan_is_for
-from dagster_project.trees import configured_folder, tree_named
+from dagster_project.tree_changes import planned, rates_in, wait_for_approval, what_a_plan_is_for
 from resources.lake import Lake
 from resources.registry import Registry
 
@@ -43,9 +42,8 @@ rename_leaves: Final = dg.define_asset_job(
 def show_plan(context: dg.OpExecutionContext, lake: Lake, registry: Registry) -> None:
     """Work out what the change of the tree does and costs, and show it on the taxonomy's page."""
     made_for = what_a_plan_is_for(lake)
-    plan, queries = planned(lake)
-    tree = tree_named(lake, str(configured_folder()))
-    leaves, (rates, source) = leaves_of(plan, tree), rates_in(lake)
+    plan, queries, leaves = planned(lake)
+    rates, source = rates_in(lake)
     price, follows = bill_of(len(plan.asked), plan.fresh, rates), stale_in(lake, registry, plan)
     wait_for_approval(lake, plan, leaves, made_for)
     told = outline(plan, price, bill_of(0, queries, rates), follows, source)

@@ -24,7 +24,7 @@ from sqlalchemy import make_url
 
 from assets import config, keys
 from environments.worlds.catalogue import PLACES_WORLD
-from resources.endpoints import ServedModel
+from resources.endpoints import ChatEndpoint, ServedModel
 from resources.sandboxes import SandboxSettings
 
 PROFILES: Final = Path(__file__).parent / "profiles"
@@ -172,6 +172,28 @@ def active() -> Profile:
         ProfileError: see `load`.
     """
     return load(os.environ.get("LOOPWRIGHT_PROFILE") or DEFAULT)
+
+
+def endpoint_of(role: Literal["teacher", "judge"]) -> ChatEndpoint:
+    """The language model that the active profile names as teacher or as judge, its key read, for a command.
+
+    Raises:
+        ValueError: the profile names none, or the variable of its key is not set.
+    """
+    profile = active()
+    served: EndpointSettings = getattr(profile, role)
+    if not (served.base_url and served.model):
+        raise ValueError(
+            f"profile {profile.name} names no {role}: set base_url and model under [{role}] in a profile of your own "
+            f"(LOOPWRIGHT_PROFILE=own.toml), or leave --{role} out"
+        )
+    settings = served.settings()
+    key = settings.get("api_key")
+    if isinstance(key, dg.EnvVar):
+        settings["api_key"] = key.get_value()
+        if settings["api_key"] is None:
+            raise ValueError(f"the {role}'s key is to be in the variable {served.api_key_variable}, which is not set")
+    return ChatEndpoint(**settings)
 
 
 def home() -> Path:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from assets import keys
-from assets.labels.book import IN_FORCE, LabelBook
+from assets.labels.book import LabelBook, tree_in_force
 from assets.labels.table import keyed
 from assets.partitions import partition_of_each
 from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
@@ -39,6 +39,8 @@ class Planned(NamedTuple):
     plan: Plan
     queries: int
     """Queries of the pool: those that labelling everything anew would be about."""
+    leaves: list[str]
+    """The partitions that it touches."""
 
 
 def between(old: Taxonomy, new: Taxonomy, after: str) -> Diff:
@@ -58,13 +60,15 @@ def planned(lake: Lake, before: str = "", after: str = "") -> Planned:
     Raises:
         FileNotFoundError: there are no labels yet, or no such tree.
         TaxonomyError, MigrationError: a file does not follow its schema.
+        ValueError: the tree after has more branches than can be partitions, so that the plan could not be carried out.
     """
     labels, texts = lake.read(LABELS), _texts(lake)
     tree = tree_named(lake, after or str(configured_folder()))
     old = tree_named(lake, before) if before else gone_on_from(lake, labels, tree)
     found, book = between(old, tree, after), LabelBook(lake, configured_kind())
     plan = _plan(found, labels, texts, book)
-    return Planned(replace(plan, by="" if _is_by(labels, book) else book.annotator), len(texts))
+    plan = replace(plan, by="" if _is_by(labels, book) else book.annotator)
+    return Planned(plan, len(texts), leaves_of(plan, tree))
 
 
 def gone_on_from(lake: Lake, labels: pl.DataFrame, after: Taxonomy) -> Taxonomy:
@@ -126,8 +130,7 @@ def _without_label(texts: pl.DataFrame, rows: pl.DataFrame) -> int:
 def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:
     """The tree that the current labels are of; where that was not noted, the last one in the book."""
     known = _book_of(lake, labels).versions()
-    noted = lake.read(IN_FORCE)["tree"].to_list() if lake.exists(IN_FORCE) else []
-    if version := next((version for version in (*noted, *known[-1:]) if version in known), None):
+    if version := next((version for version in (tree_in_force(lake), *known[-1:]) if version in known), None):
         return taxonomy_of(lake.read(TREES, version))
     return taxonomy_of(lake.read(keys.table_of(keys.INTENT_TAXONOMY)))
 

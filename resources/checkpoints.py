@@ -26,6 +26,8 @@ ROLLOUTS = "training.rollouts"
 LEDGER, HISTORY, EPISODES = "consumed.json", "history.json", "episodes"
 FURTHEST_FIRST: Final = ("policy/rl_policy", "sft/boundary_policy", "sft/seed_policy")
 """The stages that leave a policy, the one that has learned most first."""
+SERVED: Final = {"sft/seed_policy": "trajectories/seed_trajectories", "sft/boundary_policy": "sft/boundary_mixture"}
+"""The supervised policies, each trained on from the one before, and the table whose rows its loader serves."""
 
 
 class Checkpoint(NamedTuple):
@@ -131,6 +133,30 @@ def read_checkpoint(lake: Lake, table: str) -> Checkpoint:
     row = lake.read(table).row(0, named=True)
     model = Path(lake.root) / row["model"]
     return Checkpoint(row["version"], model, read_manifest(model))
+
+
+def trained_on(lake: Lake, policy: str) -> set[str]:
+    """The tasks that a supervised policy was trained on: those of every row in its ledger and in those before.
+
+    Args:
+        lake: with the policies and the tables that they were trained from.
+        policy: a key of `SERVED`.
+
+    Raises:
+        ValueError: the table is not the one that a policy was trained from.
+    """
+    found: set[str] = set()
+    for stage in list(SERVED)[: list(SERVED).index(policy) + 1]:
+        steps: list[list[str]] = json.loads((read_checkpoint(lake, stage).model / LEDGER).read_text(encoding="utf-8"))
+        tasks = dict(lake.read(SERVED[stage], columns=["trajectory_id", "task_id"]).iter_rows())
+        served = {row for step in steps for row in step}
+        if strangers := served - tasks.keys():
+            raise ValueError(
+                f"{stage} consumed {len(strangers)} rows that {SERVED[stage]} has no more, so it cannot be told which "
+                f"tasks it was trained on: materialize {stage} again first"
+            )
+        found |= {tasks[row] for row in served}
+    return found
 
 
 def newest_policy(lake: Lake, registry: Registry) -> tuple[str, Checkpoint] | None:

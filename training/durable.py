@@ -11,6 +11,21 @@ def replace_durably(scratch: Path, final: Path) -> None:
     sync(final.parent)
 
 
+def write_durably(final: Path, text: str) -> None:
+    """Write a text file: a reader sees the old one or the whole new one, and where it fails nothing half-written stays.
+
+    Raises:
+        OSError: the folder cannot be written to, or the disk is full; what was there before is untouched.
+    """
+    scratch = final.with_suffix(".tmp")
+    try:
+        scratch.write_text(text, encoding="utf-8")
+        replace_durably(scratch, final)
+    finally:
+        if scratch.is_file():
+            scratch.unlink()
+
+
 def sync_tree(folder: Path) -> None:
     """Force every file under `folder`, and the folders themselves, to disk."""
     for path in (*folder.rglob("*"), folder):

@@ -143,6 +143,24 @@ def earned_reward(completions: list[Any], earned: list[float | None], **_: Any) 
     return list(earned)
 
 
+class ScoredTrainer(GRPOTrainer):
+    """TRL's trainer with a loss that is a mean over the members that have a result.
+
+    TRL keeps a member without a reward out of its group's mean and deviation, and `dapo` counts tokens that are learned
+    from; but `grpo` and `dr_grpo` divide by all members, the lost ones too. A lone scored member has no advantage: its
+    group is one without variance. Where nobody has a result the loss is zero.
+    """
+
+    def compute_loss(self, model: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> torch.Tensor:
+        """The loss of one batch."""
+        loss: torch.Tensor = super().compute_loss(model, inputs, *args, **kwargs)
+        if self.loss_type not in ("grpo", "dr_grpo"):
+            return loss
+        learned_B = (inputs["completion_mask"] * inputs["tool_mask"]).any(dim=1).float()
+        of_all: torch.Tensor = self.accelerator.gather(learned_B)
+        return loss / of_all.mean().clamp(min=1 / len(of_all))
+
+
 class _Watch(TrainerCallback):
     """Seals states, keeps the ledger of consumed episodes and reports progress."""
 
@@ -180,7 +198,7 @@ def train(run: GrpoRun, report: Reporter) -> Path:
     claim(run.output, {"code": CODE, "settings": _settings_of(run), **rollouts.inputs})
     consumed = ConsumedRows()
     watch = _Watch(consumed, rollouts, report)
-    trainer = GRPOTrainer(
+    trainer = ScoredTrainer(
         model=model,
         args=_settings(run),
         train_dataset=Dataset.from_dict({"prompt": [str(i) for i in range(run.steps * run.groups)]}),

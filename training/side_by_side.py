@@ -2,11 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
-from training.processes import end_with_parent, one_thread_each
+from training.processes import one_thread_each
 
 Held, Part, Made = TypeVar("Held"), TypeVar("Part"), TypeVar("Made")
 _AHEAD: Final = 2
@@ -27,8 +26,7 @@ def each_part(
     if workers == 1:
         yield from (work(held, part) for part in parts)
         return
-    started = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_keep, initargs=(held,))
-    with one_thread_each(), started as pool:
+    with one_thread_each(workers, _keep, held) as pool:
         ahead: deque[Future[Made]] = deque()
         for part in parts:
             ahead.append(pool.submit(_work_there, work, part))
@@ -42,7 +40,6 @@ _kept: list[Any] = []
 
 
 def _keep(held: Any) -> None:
-    end_with_parent()
     _kept[:] = [held]
 
 

@@ -38,6 +38,7 @@ from resources.checkpoints import (
     read_checkpoint,
     run_folder,
     start,
+    trained_on,
 )
 from resources.lake import Lake
 from resources.registry import Outcome, Registry
@@ -235,7 +236,8 @@ def _probe(
     checkpoint_table: str,
 ) -> dg.MaterializeResult:
     checkpoint = read_checkpoint(lake, checkpoint_table)
-    tasks = probe_sample(tasks_of(lake.read("tasks/admitted_tasks")), config.tasks, config.warm_up_share, config.seed)
+    admitted, trained = tasks_of(lake.read("tasks/admitted_tasks")), trained_on(lake, checkpoint_table)
+    tasks = probe_sample(admitted, config.tasks, config.warm_up_share, config.seed, trained)
     lake.write(f"{table}_tasks", tasks_frame(tasks))
     settings = config.model_dump(include={"k", "temperature", "batch", "seed"})
     versions = {"tasks": lake.version(f"{table}_tasks"), "policy": checkpoint.version}

@@ -5,6 +5,7 @@ import dagster as dg
 from assets import keys
 from assets.frontier.nightly import MOVES, TABLE
 from assets.metadata import markdown_table
+from resources.checkpoints import trained_on
 from resources.lake import Lake
 
 
@@ -37,6 +38,16 @@ def seed_probes_are_of_tasks_never_trained_on(lake: Lake) -> dg.AssetCheckResult
 def boundary_probes_are_of_one_policy_on_training_tasks(lake: Lake) -> dg.AssetCheckResult:
     """One result key, and no hidden task among the probed."""
     return _of_one_policy(lake, "frontier/boundary_probes", "sft/boundary_policy")
+
+
+@dg.asset_check(asset=keys.BOUNDARY_PROBES, blocking=True)
+def boundary_probes_are_of_tasks_never_trained_on(lake: Lake) -> dg.AssetCheckResult:
+    """No probed task has a row in the ledger of either supervised policy, unless all have."""
+    probed, known = set(lake.read("frontier/boundary_probes")["task_id"]), trained_on(lake, "sft/boundary_policy")
+    return dg.AssetCheckResult(
+        passed=len(probed & known) in {0, len(probed)},
+        metadata={"probed": len(probed), "trained_on": len(probed & known)},
+    )
 
 
 @dg.asset_check(asset=keys.REGIONS, blocking=True)

@@ -8,6 +8,7 @@ Shapes: Q tasks, K attempts at each, F families.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 import polars as pl
@@ -34,17 +35,25 @@ PROBE_SCHEMA = {
 }
 
 
-def probe_sample(tasks: Sequence[Task], count: int, warm_up_share: float, seed: int) -> list[Task]:
-    """Training tasks to probe: never of the warm-up set, spread over families in proportion, by hash.
+def probe_sample(
+    tasks: Sequence[Task], count: int, warm_up_share: float, seed: int, trained: AbstractSet[str] = frozenset()
+) -> list[Task]:
+    """Training tasks to probe: spread over families in proportion, by hash; none that the policy was trained on.
+
+    A task that was learned by heart says nothing about its family. Of a task that was trained on, the variants are left
+    out too. Only where nothing else is left everything can be probed.
 
     Args:
         tasks: admitted tasks.
         count: how many at most.
         warm_up_share: share that the seed policy was trained on.
         seed: of the draw.
+        trained: ids of the tasks whose rows the policy consumed.
     """
-    fresh = [t for t in tasks if t.split == "train" and not in_warm_up(t.group, warm_up_share)]
-    pool = fresh or [t for t in tasks if t.split == "train"]
+    training = [t for t in tasks if t.split == "train"]
+    seen = {t.group or t.task_id for t in training if t.task_id in trained}
+    fresh = [t for t in training if (t.group or t.task_id) not in seen and not in_warm_up(t.group, warm_up_share)]
+    pool = fresh or training
     return sorted(pool, key=lambda t: (stable_hash("probe", seed, t.task_id), t.task_id))[:count]
 
 

@@ -13,7 +13,7 @@ from assets import keys
 from assets.config import Share, StageConfig
 from assets.labels.agreement import Agreement, against_truth
 from assets.labels.annotator import Annotator
-from assets.labels.book import IN_FORCE, LabelBook
+from assets.labels.book import IN_FORCE, LabelBook, tree_in_force
 from assets.labels.cache import LabelCache
 from assets.labels.figures import confusion_figure, difficulty_figure, leaves_figure
 from assets.labels.held_back import AGREEMENT, HeldBack, against_experts, agreement_row, read_held_back
@@ -84,8 +84,9 @@ def query_labels(
     asker = (_taught if config.annotator == "teacher" else _embedded)(context, config, lake, teacher, tree)
     book = LabelBook(lake, asker.kind)
     done = labels_under(
-        tree, pool_queries(lake), book, asker.rows, migrations=stored_migrations(lake), near_below=config.near_below
-    )
+        tree, pool_queries(lake), book, asker.rows, migrations=stored_migrations(lake), near_below=config.near_below,
+        in_lake=tree_in_force(lake),
+    )  # fmt: skip
     quarantine, spent = asker.settle(done.labels)
     lake.write(QUARANTINE, quarantine)
     lake.write(CHANGES, done.moved)

@@ -29,8 +29,9 @@ IN_FORCE: Final = "labels/tree_in_force"
 killed, or failed, may have left the book one version ahead of it."""
 BOOKED: Final = {**LABEL_SCHEMA, "key": pl.String}
 """A label as it is kept: with the key of the text that it is of."""
-PAGE: Final = {"leaf": pl.String, "content": pl.String, "rows": pl.Int64, "number": pl.Int64}
-"""`number` is the page's own and grows: the version in force has the highest."""
+PAGE: Final = {"leaf": pl.String, "content": pl.String, "rows": pl.Int64, "number": pl.Int64, "planned_from": pl.String}
+"""`number` is the page's own and grows: the version in force has the highest. `planned_from` is the version that a plan
+went on from when this one came into force; null where it was taken up again, or labelled from nothing."""
 
 
 class BookError(LakeError):
@@ -111,13 +112,14 @@ class LabelBook:
             LOG.warning("%d labels of %s are lost and made again", lost["rows"].sum(), ", ".join(lost["leaf"]))
         return self._of(page.filter(pl.Series(there, dtype=pl.Boolean)), version)
 
-    def write(self, version: str, labels: pl.DataFrame, tree: pl.DataFrame) -> Written:
+    def write(self, version: str, labels: pl.DataFrame, tree: pl.DataFrame, planned_from: str | None = None) -> Written:
         """Keep the labels of a version, which is then the one in force.
 
         Args:
             version: of the tree.
             labels: `BOOKED` columns, one row per query.
             tree: the taxonomy's table.
+            planned_from: the version that a plan went on from.
 
         Raises:
             LakeError: the disk is full; the book is as it was before.
@@ -129,7 +131,7 @@ class LabelBook:
             if not self.lake.exists(LEAVES, content):
                 self.lake.write(LEAVES, ordered, content)
                 new += 1
-            rows.append((leaf, content, len(ordered), number))
+            rows.append((leaf, content, len(ordered), number, planned_from))
         self.lake.write(TREES, tree, version)
         self.lake.write(PAGES, pl.DataFrame(rows, schema=PAGE, orient="row"), self._page(version))
         return Written(len(rows), new)
@@ -150,7 +152,13 @@ class LabelBook:
         """Note a version as the one in force."""
         if self.versions()[-1:] != [version]:
             page = self.page(version).with_columns(number=pl.lit(self._next(), pl.Int64))
-            self.lake.write(PAGES, page, self._page(version))
+            again = page.with_columns(planned_from=pl.lit(None, pl.String))
+            self.lake.write(PAGES, again, self._page(version))
+
+    def planned_from(self, version: str) -> str | None:
+        """The version that a plan went on from when this one came into force last; None: there was no plan."""
+        page = self.page(version)
+        return next(iter(page["planned_from"].to_list()), None) if "planned_from" in page.columns else None
 
     def _pages(self) -> list[Path]:
         found = self.lake.folder(PAGES).glob("*.parquet")
@@ -187,6 +195,11 @@ class LabelBook:
         except LakeError as error:
             aside = _set_aside(path)
             raise BookError(f"{path} was torn and is set aside as {aside.name}: {lost}") from error
+
+
+def tree_in_force(lake: Lake) -> str | None:
+    """The version of the tree that the labels in the lake are of; None where that was not noted."""
+    return next(iter(lake.read(IN_FORCE)["tree"].to_list()), None) if lake.exists(IN_FORCE) else None
 
 
 def kinds(lake: Lake) -> Sequence[str]:

@@ -33,7 +33,7 @@ class Relabelled(NamedTuple):
     """`kept`, `planned from VERSION` or `everything`."""
     plan: Plan | None
     moved: pl.DataFrame
-    """What the change of the tree did: query_id, from, to, change; empty where there was none."""
+    """What the change of the tree did to the labels in the lake: query_id, from, to, change; empty without one."""
     calls: int
     """Rows labelled: those that the plan asked about and those that had no label."""
     fresh: int
@@ -51,6 +51,7 @@ def labels_under(
     *,
     migrations: Sequence[Migration] = (),
     near_below: float,
+    in_lake: str | None = None,
 ) -> Relabelled:
     """Label `queries` under a tree and keep the labels in the book.
 
@@ -61,30 +62,34 @@ def labels_under(
         label_rows: asked for the rows in question, and for those without a label.
         migrations: what was confirmed of the way from one version to another.
         near_below: confidence under which a row may as well belong to its runner-up.
+        in_lake: the version that the labels in the lake are of. Runs that were killed leave the book ahead of it, and
+            what moved is told from there all the same. None: the one that was gone on from.
 
     Raises:
         BookError: a file of the book is torn.
         MigrationError: a confirmed entry does not fit the trees.
     """
-    version = version_of(taxonomy_of(tree))
-    texts = keyed(queries)
+    texts, known = keyed(queries), book.versions()
     del queries  # of tens of millions there is one copy, where the caller keeps none
-    start = _start(version, tree, texts, book, label_rows, migrations, near_below)
+    to = _To(version_of(taxonomy_of(tree)), tree, book, migrations, near_below)
+    start = _start(to, texts, label_rows)
+    came_from = book.planned_from(to.version) if known[-1:] == [to.version] else start.planned_from
     fresh = texts.join(start.rows, on=["query_id", "key"], how="anti")
     rows, made = start.rows, None
     if len(fresh):
         rows, made = _with_labels(rows, fresh, label_rows)
-    if made is not None or not book.has(version) or start.damaged:
-        book.write(version, rows, tree)
+    if made is not None or not book.has(to.version) or start.damaged:
+        book.write(to.version, rows, tree, came_from)
     else:
-        book.use(version)
+        book.use(to.version)
+    told_from = in_lake if in_lake in (*known, to.version) else came_from or next(reversed(known), to.version)
     asked = rows.join(texts, on="query_id", how="semi").sort("query_id").select(*LABEL_SCHEMA)
     spent = [table for table in (start.made, made) if table is not None]
     return Relabelled(
         asked,
         start.way,
         start.plan,
-        start.moved,
+        _moved(to, told_from or to.version, came_from, rows, start),
         calls=len(fresh) + (start.plan.calls if start.plan else 0),
         fresh=len(fresh),
         labelled_now=sum(table.labelled_now for table in spent),
@@ -100,39 +105,44 @@ def _with_labels(rows: pl.DataFrame, fresh: pl.DataFrame, label_rows: LabelRows)
     return both, made._replace(labels=made.labels.clear())
 
 
+class _To(NamedTuple):
+    """The version that is labelled under, and what is known of the ways to it."""
+
+    version: str
+    tree: pl.DataFrame
+    book: LabelBook
+    migrations: Sequence[Migration]
+    near_below: float
+
+    def plan_from(self, version: str, rows: pl.DataFrame) -> tuple[Plan, dict[str, str | None]]:
+        """What the change from a version in the book does to rows of it, and what older names are called after it."""
+        before, now = taxonomy_of(self.book.lake.read(TREES, version)), taxonomy_of(self.tree)
+        found, aliases = diff(before, now, said_of(self.migrations, before, now)), self.book.aliases(version)
+        return make_plan(found, rows, near_below=self.near_below, aliases=aliases), aliases_after(found, aliases)
+
+
 class _Start(NamedTuple):
     """What there is before the queries without a label are asked about."""
 
     rows: pl.DataFrame
     way: str
     plan: Plan | None = None
-    moved: pl.DataFrame = pl.DataFrame(schema=MOVED)
+    planned_from: str | None = None
     made: LabelTable | None = None
     damaged: bool = False
 
 
-def _start(
-    version: str,
-    tree: pl.DataFrame,
-    texts: pl.DataFrame,
-    book: LabelBook,
-    label_rows: LabelRows,
-    migrations: Sequence[Migration],
-    near_below: float,
-) -> _Start:
-    if book.has(version):
-        rows = book.present(version)
-        whole = len(rows) == book.page(version)["rows"].sum()
-        return _Start(rows, "kept", moved=_back(book, version, rows), damaged=not whole)
-    earlier = book.versions()
+def _start(to: _To, texts: pl.DataFrame, label_rows: LabelRows) -> _Start:
+    if to.book.has(to.version):
+        rows = to.book.present(to.version)
+        whole = len(rows) == to.book.page(to.version)["rows"].sum()
+        return _Start(rows, "kept", damaged=not whole)
+    earlier = to.book.versions()
     if not earlier:
         return _Start(pl.DataFrame(schema=BOOKED), "everything")
-    before = taxonomy_of(book.lake.read(TREES, earlier[-1]))
-    rows = book.present(earlier[-1]).join(texts, on=["query_id", "key"], how="semi")
-    now = taxonomy_of(tree)
-    found, aliases = diff(before, now, said_of(migrations, before, now)), book.aliases(earlier[-1])
-    plan = make_plan(found, rows, near_below=near_below, aliases=aliases)
-    book.alias(version, aliases_after(found, aliases))
+    rows = to.book.present(earlier[-1]).join(texts, on=["query_id", "key"], how="semi")
+    plan, aliases = to.plan_from(earlier[-1], rows)
+    to.book.alias(to.version, aliases)
     answered: list[LabelTable] = []
 
     def annotate(wanted: pl.DataFrame) -> pl.DataFrame:
@@ -141,18 +151,35 @@ def _start(
         return answered[0].labels
 
     after = apply_plan(rows, plan, annotate)
-    return _Start(after, f"planned from {earlier[-1]}", plan, moved(plan, rows, after), next(iter(answered), None))
+    return _Start(after, f"planned from {earlier[-1]}", plan, earlier[-1], next(iter(answered), None))
 
 
-def _back(book: LabelBook, version: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Where each query was under the version in force before, and is now that this one is taken up again."""
-    last = book.versions()[-1]
-    if last == version:
+def _moved(to: _To, before: str, came_from: str | None, rows: pl.DataFrame, start: _Start) -> pl.DataFrame:
+    """The queries that the change from a version named, and those that are elsewhere now.
+
+    A change that a killed run left in the book is told as that run would have told it.
+
+    Args:
+        to: the version that the rows are of.
+        before: the version that is told from.
+        came_from: the version that a plan went on from, where one led here.
+        rows: the labels now.
+        start: with the plan, if this run made one.
+    """
+    if before == to.version:
         return pl.DataFrame(schema=MOVED)
-    was = book.present(last).select("query_id", pl.col("primary").alias("from"))
-    both = was.join(rows.select("query_id", pl.col("primary").alias("to")), on="query_id")
+    was = to.book.present(before).join(rows, on=["query_id", "key"], how="semi")
+    both = was.select("query_id", pl.col("primary").alias("from")).join(
+        rows.select("query_id", pl.col("primary").alias("to")), on="query_id"
+    )
     other = both.filter(pl.col("from") != pl.col("to"))
-    return other.select("query_id", "from", "to", change=pl.lit(f"back to tree {version}")).sort("query_id")
+    if came_from is None:
+        return other.with_columns(change=pl.lit(f"back to tree {to.version}")).sort("query_id")
+    made = start.plan if start.plan is not None and start.planned_from == before else None
+    named = moved(made or to.plan_from(before, was)[0], was, rows)
+    why = "labelled anew" if came_from == before else f"by way of tree {came_from}"
+    unnamed = other.join(named, on="query_id", how="anti").with_columns(change=pl.lit(why))
+    return pl.concat([named, unnamed]).sort("query_id")
 
 
 def moved(plan: Plan, before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:

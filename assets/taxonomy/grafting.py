@@ -15,27 +15,45 @@ from yaml import SafeLoader, ScalarNode
 
 from assets.taxonomy.drafts import Branches, fields_of, leaves_of, read_branches, write_branches
 from assets.taxonomy.induction import branch_of
-from assets.taxonomy.proposals import Proposal, ProposalError, Status, read_proposals, write_proposal
+from assets.taxonomy.proposals import Kept, Proposal, ProposalError, Status, read_proposals, write_proposal
 from assets.taxonomy.schema import Entry
 from assets.taxonomy.tree import load_taxonomy
-from training.durable import replace_durably
+from training.durable import write_durably
 
 _RESOLVER: Final = SafeLoader("")
 _TEXT: Final = "tag:yaml.org,2002:str"
 
 
-def graft_accepted(proposals: Path, tree: Path) -> list[Proposal]:
+def graft_accepted(proposals: Path, tree: Path) -> Kept:
     """Write every accepted proposal that is not in the tree yet into its branch's file.
 
+    What cannot be written stays accepted and is tried again the next time; a leaf that stands there since a proposal
+    could not be marked as written is only marked.
+
     Raises:
-        ProposalError: a proposal's parent is not there, or the tree would have faults; leaves before it are written.
+        ProposalError: a file is no proposal.
         TaxonomyError: the tree has faults already.
     """
-    waiting = [one for one in read_proposals(proposals) if one.status is Status.ACCEPTED and not one.written]
-    for one in waiting:
-        graft(one, tree)
-        write_proposal(proposals, one.model_copy(update={"written": True}))
-    return waiting
+    done: list[Proposal] = []
+    failed: dict[str, OSError | ProposalError] = {}
+    for one in read_proposals(proposals):
+        if one.status is Status.ACCEPTED and not one.written:
+            try:
+                if not _stands(one, tree):
+                    graft(one, tree)
+                write_proposal(proposals, one.model_copy(update={"written": True}))
+                done.append(one)
+            except (OSError, ProposalError) as error:
+                failed[one.key] = error
+    return Kept(done, failed)
+
+
+def _stands(proposal: Proposal, tree: Path) -> bool:
+    """Whether the tree has this very leaf."""
+    key = proposal.key if proposal.parent else f"{proposal.id}.{proposal.id}"
+    leaf = leaves_of(read_branches(tree)).get(key)
+    said = (proposal.name.en, proposal.name.zh, proposal.definition)
+    return leaf is not None and (leaf.name_en, leaf.name_zh, leaf.definition) == said
 
 
 def graft(proposal: Proposal, tree: Path) -> Path:
@@ -68,8 +86,7 @@ def write_branches_beside(branches: Branches, tree: Path) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
         [made] = write_branches(branches, Path(scratch) / "tree")
         final = tree / made.name
-        shutil.copyfile(made, final.with_suffix(".tmp"))
-        replace_durably(final.with_suffix(".tmp"), final)
+        write_durably(final, made.read_text(encoding="utf-8"))
     return final
 
 
@@ -145,6 +162,4 @@ def _replace(path: Path, text: str, tree: Path, proposal: Proposal) -> None:
             load_taxonomy(Path(scratch))
         except ValueError as error:
             raise ProposalError(f"{proposal.key} cannot be written into {path.name}: {error}") from error
-    made = path.with_suffix(".tmp")
-    made.write_text(text, encoding="utf-8")
-    replace_durably(made, path)
+    write_durably(path, text)

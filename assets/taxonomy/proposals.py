@@ -7,16 +7,17 @@ a refused or an accepted one is not proposed again.
 Source: pipeline stage 2 (expansion, accepted or refused by a person); bottom-k sketches (Cohen and Kaplan 2007).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from assets.taxonomy.drafts import SetIn, is_enough, languages_of
 from assets.taxonomy.schema import MIN_EXAMPLES, Entry, not_yaml, read_nodes
+from training.durable import write_durably
 
 SKETCH: Final = 128
 """Member ids kept of a cluster: the smallest, which is a random sample, for ids are hashes."""
@@ -110,6 +111,14 @@ class Proposal(BaseModel):
         )
 
 
+class Kept(NamedTuple):
+    """What could be written of several proposals; one that could not does not hold up the others."""
+
+    done: list[Proposal]
+    failed: Mapping[str, OSError | ProposalError]
+    """Key -> why, of those that are as they were before."""
+
+
 def read_proposals(folder: Path) -> list[Proposal]:
     """Every proposal of a folder, by key; none where there is no folder.
 
@@ -124,17 +133,21 @@ def read_proposals(folder: Path) -> list[Proposal]:
 
 
 def write_proposal(folder: Path, proposal: Proposal) -> Path:
-    """Write a proposal's file, in place of what it was."""
+    """Write a proposal's file, in place of what it was.
+
+    Raises:
+        OSError: it cannot be written; what it was is untouched.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{proposal.key}.yaml"
     fields: dict[str, Any] = proposal.model_dump(mode="json")
     head = "# Edit what you like; then set status to accepted or refused, and run `loopwright taxonomy review`.\n"
     text = yaml.dump(fields, Dumper=SetIn, allow_unicode=True, sort_keys=False, width=120)
-    path.write_text(head + text, encoding="utf-8")
+    write_durably(path, head + text)
     return path
 
 
-def decide(folder: Path, keys: Sequence[str], status: Status) -> list[Proposal]:
+def decide(folder: Path, keys: Sequence[str], status: Status) -> Kept:
     """Set the status of proposals.
 
     Raises:
@@ -146,10 +159,16 @@ def decide(folder: Path, keys: Sequence[str], status: Status) -> list[Proposal]:
         raise ProposalError(f"no proposal {', '.join(unknown)} in {folder}; there are: {there}")
     if written := sorted(key for key in keys if known[key].written and status is not Status.ACCEPTED):
         raise ProposalError(f"{', '.join(written)} is in the tree already: remove the leaf there instead")
-    changed = [known[key].model_copy(update={"status": status}) for key in dict.fromkeys(keys)]
-    for one in changed:
-        write_proposal(folder, one)
-    return changed
+    done: list[Proposal] = []
+    failed: dict[str, OSError | ProposalError] = {}
+    for key in dict.fromkeys(keys):
+        changed = known[key].model_copy(update={"status": status})
+        try:
+            write_proposal(folder, changed)
+            done.append(changed)
+        except OSError as error:
+            failed[key] = error
+    return Kept(done, failed)
 
 
 def sketch(query_ids: Sequence[str]) -> tuple[str, ...]:

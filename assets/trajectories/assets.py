@@ -13,7 +13,7 @@ from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
 from assets.tasks.pool import tasks_of
 from assets.trajectories.figures import yield_figure
-from assets.trajectories.selection import adaptive_plan, warm_up
+from assets.trajectories.selection import adaptive_plan, not_held_back, warm_up
 from assets.trajectories.synthesis import Synthesis, synthesise
 from assets.versions import reported_by_leaf
 from environments.policies.scripted import NoisyTeacher
@@ -48,6 +48,9 @@ class AdaptiveTrajectoriesConfig(StageConfig, stage=keys.ADAPTIVE_TRAJECTORIES):
     """How many learnable tasks the teacher is asked to solve."""
     k_max: PositiveInt = 8
     """Most attempts at one task."""
+    held_back: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Share of the task groups that are left out, so that the policy after the second SFT can be probed on tasks of
+    every family that it was not trained on. Ours."""
     noise: Share = 0.08
     batch: PositiveInt = 512
     seed: int = 1
@@ -90,7 +93,7 @@ def adaptive_trajectories(
 ) -> dg.MaterializeResult:
     """The teacher's attempts at new tasks, learnable and rather certain; more attempts the more learnable."""
     unseen = lake.read("frontier/regions").join(lake.read(SEED), on="task_id", how="anti")
-    wanted = adaptive_plan(unseen, config.tasks, config.k_max, config.seed)
+    wanted = adaptive_plan(not_held_back(unseen, config.held_back), config.tasks, config.k_max, config.seed)
     tasks = [t for t in tasks_of(lake.read("tasks/admitted_tasks")) if t.task_id in wanted]
     teacher = NoisyTeacher(config.noise)
     found = _synthesise(context, lake, ADAPTIVE, tasks, wanted, teacher, seed=config.seed, batch=config.batch)

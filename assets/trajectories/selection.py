@@ -29,6 +29,21 @@ def warm_up(tasks: Sequence[Task], share: float) -> list[Task]:
     return chosen
 
 
+def not_held_back(regions: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The tasks that the second SFT may be trained on; the rest is left, so that every family can still be probed.
+
+    Without it, what nobody has trained on would be what the policy is unsure of, and a mastered family would look like
+    one that nobody tried.
+
+    Args:
+        regions: task_id, group (see `frontier/regions`).
+        share: of the groups that are held back; by hash, whole groups.
+    """
+    names = [group or task for group, task in regions.select("group", "task_id").iter_rows()]
+    kept = [unit_hash("held back for probes", name) >= share for name in names]
+    return regions.filter(pl.Series(kept, dtype=pl.Boolean))
+
+
 def adaptive_plan(regions: pl.DataFrame, tasks: int, k_max: int, seed: int) -> dict[str, int]:
     """Task id -> teacher attempts, for a draw of certain tasks weighted by learnability.
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-import dagster as dg
 import polars as pl
 
 from assets.labels.options import tree_of
@@ -25,7 +24,6 @@ from dagster_project import profiles
 from dagster_project.commands.console import say
 from environments.endpoint import Client
 from environments.one_by_one import OneByOne
-from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 
 UNUSABLE: Final = "taxonomy/teacher_unusable"
@@ -110,7 +108,7 @@ def growth_teacher(lake: Lake, verb: str, *about: object) -> Iterator[GrowthTeac
     Raises:
         ValueError: the profile names no endpoint, or the variable of its key is not set.
     """
-    endpoint, folder = _endpoint(), lake.folder("labels/teacher_answers")
+    endpoint, folder = profiles.endpoint_of("teacher"), lake.folder("labels/teacher_answers")
     digest = hashlib.blake2b(json.dumps(about, ensure_ascii=False).encode(), digest_size=8).hexdigest()
     asking, tagging = (endpoint.client(folder, purse=f"{verb} {digest}") for _ in range(2))
     with OneByOne(asking) as ask:
@@ -122,21 +120,3 @@ def growth_teacher(lake: Lake, verb: str, *about: object) -> Iterator[GrowthTeac
     for one in lost:
         answer = f"; it answered {one.answer[:_SHOWN]!r}" if one.answer else ""
         say(f"no use of the teacher for {one.what!r}, what stood there stays: {one.fault}{answer}")
-
-
-def _endpoint() -> ChatEndpoint:
-    profile = profiles.active()
-    if not (profile.teacher.base_url and profile.teacher.model):
-        raise ValueError(
-            f"profile {profile.name} names no teacher: set base_url and model under [teacher] in a profile of your "
-            "own (LOOPWRIGHT_PROFILE=own.toml), or leave --teacher out"
-        )
-    settings = profile.teacher.settings()
-    key = settings.get("api_key")
-    if isinstance(key, dg.EnvVar):
-        settings["api_key"] = key.get_value()
-        if settings["api_key"] is None:
-            raise ValueError(
-                f"the teacher's key is to be in the variable {profile.teacher.api_key_variable}, which is not set"
-            )
-    return ChatEndpoint(**settings)

@@ -10,7 +10,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import dagster as dg
 import polars as pl
 import typer
 
@@ -30,7 +29,6 @@ from assets.tasks.judging import TABLE as GRADES
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say, warn
 from dagster_project.commands.summary import columns
-from environments.endpoint import Client
 from environments.judge import Judge
 from environments.judges.llm import LlmJudge
 from environments.judges.programmatic import ProgrammaticJudge
@@ -42,7 +40,6 @@ from environments.verifiers.composed import verifier_for
 from environments.verifiers.rubric import RUBRICS, Rubrics
 from environments.world import WorldPool
 from environments.worlds.catalogue import world_maker
-from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from resources.registry import Outcome, Registry
 from training.rescoring import WAYS, Rescored
@@ -124,30 +121,10 @@ def _swap(lake: Lake, judge: JudgeName, rubric: Path, ask: str | None, *, dry_ru
         )
     if ask is not None:
         rubrics.named(ask)
-    return _Swap(ProgrammaticJudge() if judge is JudgeName.PROGRAMMATIC else LlmJudge(_client(lake)), rubrics, ask)
-
-
-def _client(lake: Lake) -> Client:
-    """A client of the profile's judge; its answers lie where the asset that grades judges keeps them.
-
-    Raises:
-        ValueError: the profile names no judge, or the variable of its key is not set.
-    """
-    profile = profiles.active()
-    if not (profile.judge.base_url and profile.judge.model):
-        raise ValueError(
-            f"profile {profile.name} names no judge: set base_url and model under [judge] in a profile of your own "
-            "(LOOPWRIGHT_PROFILE=own.toml), or leave --judge out"
-        )
-    settings = profile.judge.settings()
-    key = settings.get("api_key")
-    if isinstance(key, dg.EnvVar):
-        settings["api_key"] = key.get_value()
-        if settings["api_key"] is None:
-            raise ValueError(
-                f"the judge's key is to be in the variable {profile.judge.api_key_variable}, which is not set"
-            )
-    return ChatEndpoint(**settings).client(lake.folder(ANSWERS), purse="rescore")
+    if judge is JudgeName.PROGRAMMATIC:
+        return _Swap(ProgrammaticJudge(), rubrics, ask)
+    client = profiles.endpoint_of("judge").client(lake.folder(ANSWERS), purse="rescore")  # where its grading keeps them
+    return _Swap(LlmJudge(client), rubrics, ask)
 
 
 def _is_due(one: Journal, tasks: Mapping[str, Task], pool: WorldPool, swap: _Swap) -> bool:

@@ -17,7 +17,7 @@ from assets.taxonomy.stored import version_of
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
 from dagster_project.commands.materialize import make
-from dagster_project.tree_changes import between, leaves_of, planned, rates_in
+from dagster_project.tree_changes import between, planned, rates_in
 from dagster_project.trees import configured_folder, migrations_of, tree_named
 from resources.lake import Lake
 from resources.registry import Registry
@@ -58,7 +58,7 @@ def show_plan(
     """Say what must be labelled again, which leaves change, what becomes stale, and what it costs; nothing is run."""
     with clear_errors():
         lake = _lake()
-        plan, queries = planned(lake, before, after)
+        plan, queries, _ = planned(lake, before, after)
         priced = rates_in(lake)
         price = bill_of(len(plan.asked), plan.fresh, priced.rates)
         follows = stale_in(lake, Registry(url=profiles.registry_url()), plan)
@@ -82,8 +82,7 @@ def apply(
             raise FileNotFoundError(
                 f"{after!r} is no folder of a tree: labels are made from files (`git show` has old ones)"
             )
-        plan = planned(lake, "", after).plan
-        leaves = leaves_of(plan, tree_named(lake, str(folder)))
+        plan, _, leaves = planned(lake, "", after)
         given = approve(lake, plan)
         price = bill_of(len(plan.asked), plan.fresh, rates_in(lake).rates)
         say(f"plan {given.plan} approved: {price}, from tree {given.before} to {given.after}")

@@ -19,13 +19,13 @@ from assets.taxonomy.expansion import expand as expand_others
 from assets.taxonomy.experts import COLUMNS, ExpertTags, agreement_of_annotators, read_expert_tags, tags_by_query
 from assets.taxonomy.grafting import graft_accepted
 from assets.taxonomy.induction import induce as induce_tree
-from assets.taxonomy.proposals import Proposal, Status, decide, read_proposals, write_proposal
+from assets.taxonomy.proposals import Proposal, ProposalError, Status, decide, read_proposals, write_proposal
 from assets.taxonomy.refinement import refine as refine_tree
 from assets.taxonomy.rounds import store_rounds
 from assets.taxonomy.seeds import seed_set, write_seeds
 from assets.taxonomy.tree import OTHER
 from dagster_project import profiles
-from dagster_project.commands.console import clear_errors, say
+from dagster_project.commands.console import clear_errors, say, warn
 from dagster_project.commands.growth_teacher import GrowthTeacher, growth_teacher
 from dagster_project.commands.summary import columns
 from dagster_project.trees import configured_folder
@@ -182,16 +182,22 @@ def review(
         place = _proposals(folder)
         if both := sorted(set(accept or []) & set(refuse or [])):
             raise ValueError(f"{', '.join(both)} is both accepted and refused: name it once")
-        decide(place, accept or [], Status.ACCEPTED)
-        decide(place, refuse or [], Status.REFUSED)
+        lost = {**decide(place, accept or [], Status.ACCEPTED).failed}
+        lost |= decide(place, refuse or [], Status.REFUSED).failed
         if interactive:
-            _ask_about(place)
-        written = graft_accepted(place, _tree(tree))
+            lost |= _ask_about(place)
+        written, unwritten = graft_accepted(place, _tree(tree))
         waiting = [one for one in read_proposals(place) if one.status is Status.PROPOSED]
     for one in written:
         say(f"written into the tree: {one.key}")
     _say_proposals(waiting)
     say(f"{len(waiting)} proposals wait for a decision in {place}")
+    for key, error in lost.items():
+        warn(f"loopwright: the decision on {key} could not be kept: {error}")
+    for key, error in unwritten.items():
+        warn(f"loopwright: {key} is accepted and not in the tree, the next review tries it again: {error}")
+    if failed := [*lost.values(), *unwritten.values()]:
+        raise typer.Exit(2 if all(isinstance(error, ValueError) for error in failed) else 1)
 
 
 def annotate(branches: Branches, texts: Sequence[str]) -> list[str]:
@@ -204,13 +210,16 @@ def annotate(branches: Branches, texts: Sequence[str]) -> list[str]:
     return [OTHER if doubt else leaf for leaf, doubt in zip(answers.label, unsure, strict=True)]
 
 
-def _ask_about(place: Path) -> None:
+def _ask_about(place: Path) -> dict[str, OSError | ProposalError]:
+    """Ask about each proposal, and keep each answer at once; returns those that could not be kept."""
+    lost: dict[str, OSError | ProposalError] = {}
     for one in read_proposals(place):
         if one.status is Status.PROPOSED:
             _say_proposals([one])
             said = typer.prompt("accept, refuse or leave it [a/r/l]", default="l")
             if said in ("a", "r"):
-                decide(place, [one.key], Status.ACCEPTED if said == "a" else Status.REFUSED)
+                lost |= decide(place, [one.key], Status.ACCEPTED if said == "a" else Status.REFUSED).failed
+    return lost
 
 
 def _say_proposals(proposals: "list[Proposal] | tuple[Proposal, ...]") -> None:

@@ -151,7 +151,7 @@ def test_re_scored_episodes_lie_under_their_own_key_and_the_old_ones_stay(lake: 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--dry-run", "--judge", "llm"), "names no judge"),
+        (("--dry-run", "--judge", "llm"), "names no judge: set base_url and model under [judge]"),
         (("--ask", "planning"), "only goes with --dry-run"),
         (("--dry-run", "--ask", "charm"), "no rubric named 'charm'"),
         (("--dry-run", "--rubric", "/nowhere"), "holds no rubric"),

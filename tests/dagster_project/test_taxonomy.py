@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 
 from assets.labels import checks as label_checks
 from assets.labels.assets import irrelevance_set, query_labels
+from assets.labels.table import LABEL_SCHEMA
 from assets.taxonomy.approval import approved
 from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
+from assets.taxonomy.tree import load_taxonomy
 from dagster_project import tree_changes
 from dagster_project.commands import app
 from dagster_project.leaves import materialize_leaves
@@ -21,7 +23,7 @@ from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.dagster_project.test_commands import loopwright
 from tests.labels.test_table import queries
-from tests.taxonomy.folders import INTO, WEATHER, copied, with_weather_renamed, with_weather_split
+from tests.taxonomy.folders import INTO, WEATHER, copied, with_branches, with_weather_renamed, with_weather_split
 
 
 def typed(*arguments: str, home: Path) -> Result:
@@ -113,7 +115,26 @@ def test_a_run_that_ended_between_the_book_and_the_labels_leaves_a_plan_that_tak
     assert f"rename {WEATHER} -> " in told
     assert "are in the book and are taken up again" in told
     assert labelled(lake, tree)["calls"] == 0
+    moved = lake.read("taxonomy/changes")
+    assert moved["from"].to_list() == [WEATHER] * (old["primary"] == WEATHER).sum() != []
+    assert moved["to"].unique().to_list() == [WEATHER.replace("realtime_weather", "weather_now")]
     assert "nothing changed" in typed("plan", "", str(tree), home=home).stdout
+
+
+def test_a_tree_of_too_many_branches_is_refused_by_the_plan_as_by_what_would_carry_it_out(tmp_path: Path) -> None:
+    lake, tree = Lake(root=str(tmp_path / "lake")), with_branches(tmp_path / "wide", 98)
+    lake.write("queries/distinct_queries", queries())
+    lake.write("pool/lexical_survivors", queries().select("query_id"))
+    lake.write("taxonomy/intent_taxonomy", load_taxonomy().table())
+    lake.write("labels/query_labels", pl.DataFrame(schema=LABEL_SCHEMA))
+    told = [typed(*said, str(tree), home=tmp_path) for said in (("plan", ""), ("apply",))]
+    assert [done.exit_code for done in told] == [2] * len(told), told[0].output
+    assert {done.output for done in told} == {
+        "loopwright: the tree has 98 level-1 branches; at most 97 can be told apart: join some\n"
+    }
+    assert approved(lake) is None
+    (tree / "b97.yaml").unlink()
+    assert typed("plan", "", str(tree), home=tmp_path).exit_code == 0
 
 
 def test_a_draft_that_is_there_is_not_written_again(tmp_path: Path) -> None:

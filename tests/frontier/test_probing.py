@@ -83,6 +83,14 @@ def test_the_sample_leaves_the_warm_up_out_and_follows_from_its_seed() -> None:
     assert probe_sample(mixed, 20, 0.4, 0)[:15] == chosen, "a larger sample holds the smaller one"
 
 
+def test_what_was_trained_on_is_not_probed_nor_is_a_variant_of_it() -> None:
+    grouped = [t.model_copy(update={"group": f"g{i // 2}"}) for i, t in enumerate(TASKS)]
+    trained = {t.task_id for t in grouped[:20:2]}
+    chosen = probe_sample(grouped, 1000, 0.0, 0, trained)
+    assert {t.task_id for t in chosen} == {t.task_id for t in grouped[20:]}
+    assert len(probe_sample(grouped, 1000, 0.0, 0, {t.task_id for t in grouped})) == len(grouped), "or nothing is"
+
+
 def test_where_everything_is_warm_up_everything_can_be_probed() -> None:
     assert len(probe_sample(TASKS, 1000, 1.0, 0)) == len(TASKS)
 

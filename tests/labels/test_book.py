@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from assets.labels.book import LEAVES, PAGES, BookError, LabelBook, kinds
@@ -43,12 +43,15 @@ class Day:
         self.pick = 0
 
     def under(
-        self, tree: Taxonomy, queries: pl.DataFrame, *edited: tuple[Taxonomy, Edited]
+        self, tree: Taxonomy, queries: pl.DataFrame, *edited: tuple[Taxonomy, Edited], in_lake: Taxonomy | None = None
     ) -> tuple[Relabelled, Counting]:
         """Labels of the queries under a tree, reached from others by edits, and who was asked."""
+        told_from = version_of(in_lake) if in_lake else None
         annotator = Counting(self.pick, tree)
         said = [migration(version_of(before), version_of(tree), what) for before, what in edited]
-        done = labels_under(tree.table(), queries, self.book, annotator.rows, migrations=said, near_below=0.5)
+        done = labels_under(
+            tree.table(), queries, self.book, annotator.rows, migrations=said, near_below=0.5, in_lake=told_from
+        )
         return done, annotator
 
 
@@ -212,3 +215,43 @@ def test_what_moved_is_told_per_change(tmp_path: Path) -> None:
     count = len(done.moved)
     assert count > 0
     assert f"| rename a.y -> a.w | {count} | {count} |" in moved_note(done.moved)
+
+
+@FEW
+@given(trees(), st.data())
+def test_what_moved_is_told_from_the_labels_in_the_lake_however_often_a_run_died_before_it_wrote_any(
+    before: dict[str, tuple[str, ...]], data: st.DataObject
+) -> None:
+    one = data.draw(edits(before))
+    two = data.draw(edits(one.tree))
+    a, b, c = taxonomy(before), taxonomy(one.tree), taxonomy(two.tree)
+    assume(len({version_of(tree) for tree in (a, b, c)}) == 3)
+    with TemporaryDirectory() as folder:
+        day = Day(Path(folder))
+        first, _ = day.under(a, asked(20))
+        whole, _ = day.under(b, asked(20), (a, one), in_lake=a)
+        for _ in range(2):
+            again, annotator = day.under(b, asked(20), (a, one), in_lake=a)
+            assert annotator.asked == []
+            assert again.moved.equals(whole.moved)
+        assert day.under(b, asked(20), in_lake=b)[0].moved.is_empty()
+        last = [day.under(c, asked(20), (b, two), in_lake=a)[0] for _ in range(2)]
+        assert last[0].moved.equals(last[1].moved)
+        assert elsewhere(last[0].moved) == between(first, last[0])
+        back = [day.under(a, asked(20), in_lake=c)[0].moved for _ in range(2)]
+        assert back[0].equals(back[1])
+        assert elsewhere(back[0]) == between(last[0], first)
+        assert day.under(b, asked(20), in_lake=b)[0].moved.is_empty(), "the lake never left it"
+
+
+def elsewhere(moved: pl.DataFrame) -> list[tuple[str, ...]]:
+    """What a report says of queries that are of another leaf now."""
+    return (
+        moved.filter(pl.col("from") != pl.col("to")).select("query_id", "from", "to").unique().sort("query_id").rows()
+    )
+
+
+def between(was: Relabelled, now: Relabelled) -> list[tuple[str, ...]]:
+    """The queries of another leaf in the second than in the first."""
+    both = was.labels.select("query_id", "primary").join(now.labels.select("query_id", to="primary"), on="query_id")
+    return both.filter(pl.col("primary") != pl.col("to")).sort("query_id").rows()

@@ -52,3 +52,19 @@ def _node(leaf: dict[str, Any]) -> dict[str, Any]:
 def _leaf(ident: str, name: str, definition: str, examples: list[str]) -> dict[str, Any]:
     beside = {"counter_examples": ["Which is warmer tomorrow"], "synonyms": [f"{name} of the weather"]}
     return {"id": ident, "name": {"en": name, "zh": name}, "definition": definition, "examples": examples, **beside}
+
+
+def with_branches(folder: Path, many: int) -> Path:
+    """A tree of so many level-1 branches of one leaf each."""
+    folder.mkdir(parents=True)
+    for number in range(many):
+        said = [f"wish {number} in other words, number {i}" for i in range(8)]
+        leaf = _leaf("only", f"Wish {number}", f"Asks for wish {number}.", said) | {"synonyms": [f"wish no. {number}"]}
+        branch = {
+            "id": f"b{number}",
+            "name": {"en": f"B {number}", "zh": f"B {number}"},
+            "definition": f"Wish {number}.",
+        }
+        text = yaml.safe_dump(branch | {"languages": ["en"], "children": [leaf]}, sort_keys=False)
+        (folder / f"b{number}.yaml").write_text(text, encoding="utf-8")
+    return folder

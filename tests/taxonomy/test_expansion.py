@@ -4,6 +4,9 @@ import difflib
 import hashlib
 import json
 import re
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -168,14 +171,14 @@ def test_an_accepted_leaf_is_added_and_nothing_else_in_the_file_changes(tmp_path
     one = one.model_copy(update={"synonyms": ("no", "12:30", "song")})
     write_proposal(folder, one)
     decide(folder, [one.key], Status.ACCEPTED)
-    assert [done.key for done in graft_accepted(folder, tree)] == [one.key]
+    assert [done.key for done in graft_accepted(folder, tree).done] == [one.key]
     after = (tree / "kitchen.yaml").read_text()
     changed = [line for line in difflib.ndiff(BRANCH.splitlines(), after.splitlines()) if line[0] == "-"]
     assert changed == []
     assert after.startswith(BRANCH.rstrip("\n").rsplit("\n", 1)[0])
     leaf = leaves_of(read_branches(tree))[one.key]
     assert (leaf.examples, leaf.synonyms) == (one.examples, ("no", "12:30", "song"))
-    assert graft_accepted(folder, tree) == []
+    assert graft_accepted(folder, tree) == ([], {})
 
 
 def test_every_file_of_the_default_tree_keeps_its_words_and_comments(tmp_path: Path) -> None:
@@ -249,6 +252,82 @@ def test_the_command_proposes_reviews_and_writes(tmp_path: Path, monkeypatch: py
     done = loopwright("expand", "--least", "12", "--tree", str(tree))
     assert done.stdout.startswith("0 proposals"), done.stderr
     assert f"{first} gathers again: refused" in done.stdout
+
+
+def proposal(parent: str, ident: str) -> Proposal:
+    said = [f"{ident} {text}" for text in ("on", "off", "louder", "again", "for me", "tomorrow")]
+    fields = {"status": "proposed", "parent": parent, "id": ident, "name": {"en": ident, "zh": ident}}
+    size = {"queries": 6, "low": 3, "high": 12, "of": 40}
+    beside = {"counter_examples": ["else"], "synonyms": [f"my {ident}"], "definition": f"Asks for {ident}."}
+    return Proposal.model_validate({**fields, **beside, "expected": size, "examples": said})
+
+
+@pytest.mark.parametrize(
+    ("blocked", "told", "first"),
+    [
+        ("tree/kitchen.tmp", "kitchen.radio is accepted and not in the tree", Status.ACCEPTED),
+        ("proposals/kitchen.radio.tmp", "the decision on kitchen.radio could not be kept", Status.PROPOSED),
+        (
+            "",
+            "kitchen.radio is accepted and not in the tree, the next review tries it again: [Errno 27]",
+            Status.ACCEPTED,
+        ),
+    ],
+)
+def test_what_a_review_cannot_write_is_named_costs_no_other_answer_and_is_offered_again(
+    tmp_path: Path, blocked: str, told: str, first: Status
+) -> None:
+    tree, folder = tree_in(tmp_path / "tree"), tmp_path / "proposals"
+    for one in (proposal("kitchen", "radio"), proposal("", "lamps")):
+        write_proposal(folder, one)
+
+    def review(said: str) -> Result:
+        given = ("--folder", str(folder), "--tree", str(tree), "--interactive")
+        return CliRunner().invoke(app, ["review", *given], input=said)
+
+    if blocked:
+        (tmp_path / blocked).mkdir()
+        done = review("a\na\n")
+    else:  # a proposal fits on the disk, a branch with a leaf more does not
+        with no_file_longer_than(len(BRANCH)):
+            done = review("a\na\n")
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1), done.output
+    assert told in done.stderr
+    assert "written into the tree: lamps" in done.stdout
+    states = {one.key: (one.status, one.written) for one in read_proposals(folder)}
+    assert states == {"kitchen.radio": (first, False), "lamps": (Status.ACCEPTED, True)}
+    assert (tree / "kitchen.yaml").read_text() == BRANCH
+    if blocked:
+        (tmp_path / blocked).rmdir()
+    done = review("a\n")
+    assert (done.exit_code, "written into the tree: kitchen.radio" in done.stdout) == (0, True), done.output
+    assert {"kitchen.radio", "lamps.lamps"} <= {leaf.id for leaf in load_taxonomy(tree).real()}
+
+
+@contextmanager
+def no_file_longer_than(size: int) -> Iterator[None]:
+    """For this process, as on a disk that is nearly full."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+def test_a_leaf_that_stands_in_the_tree_is_marked_as_written_after_its_mark_was_lost(tmp_path: Path) -> None:
+    tree, folder = tree_in(tmp_path / "tree"), tmp_path / "proposals"
+    for one in (proposal("kitchen", "radio"), proposal("", "lamps")):
+        write_proposal(folder, one.model_copy(update={"status": Status.ACCEPTED}))
+        (folder / f"{one.key}.tmp").mkdir()
+    assert list(graft_accepted(folder, tree).failed) == ["kitchen.radio", "lamps"]
+    texts = {path.name: path.read_text() for path in tree.iterdir()}
+    assert sorted(texts) == ["kitchen.yaml", "lamps.yaml"]
+    for scratch in folder.glob("*.tmp"):
+        scratch.rmdir()
+    assert [one.key for one in graft_accepted(folder, tree).done] == ["kitchen.radio", "lamps"]
+    assert all(one.written for one in read_proposals(folder))
+    assert {path.name: path.read_text() for path in tree.iterdir()} == texts
 
 
 def test_the_commands_lead_from_a_log_to_a_refined_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -241,7 +241,7 @@ def trainer_over(start: Start, folder: Path, earned: list[float | None], **setti
             "earned": earned,
         }
 
-    return GRPOTrainer(
+    return grpo.ScoredTrainer(
         model=AutoModelForCausalLM.from_pretrained(run.init),
         args=grpo._settings(run),
         train_dataset=Dataset.from_dict({"prompt": ["0"]}),
@@ -265,6 +265,7 @@ def batch_of(trainer: GRPOTrainer, members: int) -> dict[str, torch.Tensor]:
         ([0.6, 0.6, 0.6, 0.6], [0.0] * 4),
         ([1.0, None, 0.0, None], [0.7070, 0.0, -0.7070, 0.0]),
         ([None, 1.0, None, 1.0], [0.0] * 4),
+        ([None, 1.0, None, None], [0.0] * 4),
     ],
 )
 def test_advantages_known_answers(
@@ -275,20 +276,25 @@ def test_advantages_known_answers(
     assert found == pytest.approx(expected, abs=2e-3)
 
 
+@pytest.mark.parametrize("kind", ["dapo", "grpo", "dr_grpo"])
 def test_a_member_without_a_result_changes_neither_the_others_advantages_nor_the_loss(
-    start: Start, tmp_path: Path
+    start: Start, tmp_path: Path, kind: str
 ) -> None:
     def loss(earned: list[float | None], folder: Path) -> tuple[list[float], float]:
-        trainer = trainer_over(start, folder, earned)
+        trainer = trainer_over(start, folder, earned, loss=kind)
         trainer.current_gradient_accumulation_steps = 1
         batch = batch_of(trainer, len(earned))
+        rows = torch.arange(len(earned))[:, None] / 10
+        batch["old_per_token_logps"] = (-5.0 - rows).expand(batch["completion_ids"].shape)  # else advantages cancel out
         found = trainer.compute_loss(trainer.model, batch)
         return batch["advantages"].flatten().tolist(), float(found.detach())
 
     whole, loss_whole = loss([1.0, 0.0, 1.0, 0.0, 0.0], tmp_path / "whole")
     holed, loss_holed = loss([1.0, 0.0, 1.0, 0.0, 0.0, None], tmp_path / "holed")
     assert holed[:5] == pytest.approx(whole)
-    assert loss_holed == pytest.approx(loss_whole, rel=1e-4, abs=1e-6)
+    assert abs(loss_whole) > 1e-3
+    assert loss_holed == pytest.approx(loss_whole, rel=1e-4)
+    assert loss([None, None], tmp_path / "none") == ([0.0, 0.0], 0.0)
 
 
 def test_the_sequence_ratio_is_gspos_for_answers_of_unequal_length(start: Start, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from assets.trajectories.selection import adaptive_plan, in_warm_up, warm_up
+from assets.trajectories.selection import adaptive_plan, in_warm_up, not_held_back, warm_up
 from environments.worlds.atlas.tasks import fresh_tasks
 
 TASKS = fresh_tasks(300, "train", 12)
@@ -53,6 +53,15 @@ def test_tiny_learnabilities_are_drawn_by_weight_and_not_by_name() -> None:
     frame = regions(lps=[1e-6] * 200, certain=[True] * 200)
     chosen = [int(i[1:]) for i in adaptive_plan(frame, 50, 8, 0)]
     assert 60 < sum(chosen) / len(chosen) < 140
+
+
+def test_a_share_of_whole_groups_is_held_back_for_probes() -> None:
+    frame = pl.DataFrame({"task_id": [f"t{i:03d}" for i in range(300)], "group": [f"g{i // 3}" for i in range(300)]})
+    kept = not_held_back(frame, 0.2)
+    assert len(kept) / 300 == pytest.approx(0.8, abs=0.1)
+    assert set(Counter(kept["group"]).values()) == {3}
+    assert set(not_held_back(frame, 0.4)["group"]) <= set(kept["group"])
+    assert not_held_back(frame, 0.0).equals(frame)
 
 
 def test_nothing_learnable_is_an_empty_plan() -> None:
