@@ -75,7 +75,7 @@ def labels_under(
     start = _start(to, texts, label_rows)
     came_from = book.planned_from(to.version) if known[-1:] == [to.version] else start.planned_from
     fresh = texts.join(start.rows, on=["query_id", "key"], how="anti")
-    rows, made = start.rows, None
+    texts, rows, made = texts.select("query_id", "key"), start.rows, None
     if len(fresh):
         rows, made = _with_labels(rows, fresh, label_rows)
     if made is not None or not book.has(to.version) or start.damaged:

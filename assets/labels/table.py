@@ -70,7 +70,7 @@ def label_table(
     asked = keyed(queries)
     known = cache.known(CACHED) if cache is not None else pl.DataFrame(schema=CACHED)
     fresh = asked.join(known, on="key", how="anti").unique("key", keep="first", maintain_order=True)
-    parts = [known.join(asked, on="key", how="semi")]
+    parts, asked = [known.join(asked, on="key", how="semi")], asked.select("query_id", "key")
     begun = told = time.monotonic()
     done = 0
     for part in _labelled_parts(annotator, fresh.drop("query_id"), workers, rows_at_a_time):
@@ -81,9 +81,10 @@ def label_table(
         if now - told > _SECONDS_BETWEEN_LINES:
             told, rate = now, done / (now - begun)
             say(f"{done:,} of {len(fresh):,} labelled, {rate:,.0f}/s, {(len(fresh) - done) / rate:,.0f} s left")
-    labels = asked.select("query_id", "key").join(pl.concat(parts), on="key", how="left", maintain_order="left")
+    del fresh  # of tens of millions, every copy counts
+    labels = asked.join(pl.concat(parts), on="key", how="left", maintain_order="left")
     labels = labels.with_columns(annotator=pl.lit(annotator.kind)).select(*LABEL_SCHEMA)
-    return LabelTable(labels, len(fresh), time.monotonic() - begun)
+    return LabelTable(labels, done, time.monotonic() - begun)
 
 
 def keyed(queries: pl.DataFrame) -> pl.DataFrame:
