@@ -73,10 +73,11 @@ def _tasks_of_lines(path: Path) -> list[Task]:
 
 def summary(tasks: list[Task], found: Admission) -> str:
     """What came of it, with the first tasks that were turned down."""
-    exploits = found.exploits
+    exploits, broken = found.exploits, found.broke_the_verifier
     lines = [
         f"{len(found.admitted):,} of {len(tasks):,} tasks admitted, {len(found.rejected):,} to quarantine",
         f"cheating paid in {exploits.times:,} of {exploits.trials:,} trials (95% upper bound {exploits.upper:.4%})",
+        *([f"the verifier broke over {broken:,} tasks: mend it, or their goals"] if broken else []),
         *(f"  {r.task_id}  {r.check}: {r.evidence[:160]}" for r in found.rejected[:SHOWN]),
     ]
     more = len(found.rejected) - SHOWN
