@@ -8,9 +8,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from environments.fault import Fault
 
@@ -26,7 +26,8 @@ class Fact(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     kind: FactKind
-    value: str
+    value: Annotated[str, Field(pattern=r"\S")]
+    """Never blank: every answer would state it."""
     unit: str | None = None
     """For numbers: `euros`, `degrees`, `km`, `minutes`, `rating`; None when the answer gives none."""
 
