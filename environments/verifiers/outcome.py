@@ -20,7 +20,7 @@ from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Fact, Goal
 from environments.verifier import VerifierError
-from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, same_value, states
+from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, left_open, same_value, states
 from environments.verifiers.reasons import DONE, TAKEN_BACK, coded, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
@@ -155,8 +155,10 @@ def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
-    if hedged := [f for f in goal.forbidden if states(answer, f)]:
+    if hedged := [f for f in goal.forbidden if states(answer, f, rather=goal.required)]:
         return "hedged", hedged[0].value
+    if open_ := [words for f in goal.required if (words := left_open(answer, f))]:
+        return "hedged", open_[0]
     if denied := _denied_fact(answer, goal.required) if coded(attempt.task.world) else _denial(answer, goal):
         return "hedged", denied
     second = None if coded(attempt.task.world) else _second_number(answer, goal, attempt.instruction)
