@@ -39,7 +39,7 @@ def gate(
     with clear_errors():
         given = in_worlds(task_file(tasks), partial(_problem_of, worlds))
         if not given.records:
-            raise ValueError(f"no task of {tasks} can be used:\n{refused_text(tasks, given)}")
+            raise ValueError(_nothing(tasks, given))
         read = given.tasks
         setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds)
         found = admit(read, setting, Thoroughness(sample, everything), workers=workers)
@@ -84,10 +84,14 @@ def tasks_in(path: Path) -> list[Task]:
     """
     found = task_file(path)
     if not found.records:
-        raise ValueError(f"{path} holds no tasks" + (f":\n{refused_text(path, found)}" if found.refused else ""))
+        raise ValueError(_nothing(path, found))
     if found.refused:
         warn(refused_text(path, found))
     return found.tasks
+
+
+def _nothing(path: Path, found: TaskFile) -> str:
+    return f"{path} holds no tasks" + (f" that can be used:\n{refused_text(path, found)}" if found.refused else "")
 
 
 def refused_text(path: Path, found: TaskFile) -> str:

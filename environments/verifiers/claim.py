@@ -30,7 +30,8 @@ class Claim:
     """Of a number, what is counted; of a date, the weekday said (0 is Monday); of a time, `either` where am or pm is
     left open."""
     other: str = ""
-    """Of a date whose day and month may be taken for each other, 12/06/2026, the second reading."""
+    """The second reading of a date whose day and month may be taken for each other, 12/06/2026, and of a number with a
+    blank in it, "1 299"."""
 
     @property
     def readings(self) -> tuple[str, ...]:

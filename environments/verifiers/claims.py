@@ -35,6 +35,7 @@ __all__ = [
     "Claim",
     "claims",
     "left_open",
+    "places",
     "same_value",
     "shared",
     "states",
@@ -117,6 +118,13 @@ def states(answer: str, fact: Fact, *, rather: Sequence[Fact] = ()) -> bool:
         return re.search(_as_whole_words(folded(fact.value)), folded(answer), re.I) is not None
     found = [c for c in claims(answer) if c.kind == fact.kind and same_value(c, fact)]
     return any(len(c.readings) == 1 or not any(same_value(c, other) for other in rather) for c in found)
+
+
+def places(answer: str, fact: Fact) -> list[tuple[int, int]]:
+    """Where `answer` states `fact`: the span of each claim, or of the name."""
+    if fact.kind == "name":
+        return [m.span() for m in re.finditer(_as_whole_words(folded(fact.value)), folded(answer), re.I)]
+    return [(c.start, c.end) for c in claims(answer) if c.kind == fact.kind and same_value(c, fact)]
 
 
 _OR = re.compile(r"(?i)[\s,]*(?:\bor\b|/|或者?|还是|[-–~]|\bto\b)[\s,]*(?:(?:on|at|maybe|perhaps|也许|可能)\s*)?")
