@@ -8,7 +8,6 @@ side (a world that breaks, a task that cannot be graded) are caught here and now
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from environments.ending import ends_the_run
 from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, ResultKey, Step, Verdict
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import FaultyWorld, faults_version, with_faults
@@ -18,7 +17,7 @@ from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
-from environments.verifier import Verifier, VerifierError, graded, judged_by
+from environments.verifier import Stumbling, Verifier, VerifierError, graded, judged_by
 from environments.verifiers.state import state_failure
 from environments.wellformed import wellformed
 from environments.world import World, WorldFailure, WorldPool
@@ -155,14 +154,9 @@ def _converse(attempt: Attempt, said: str, user: User, world: World) -> None:
 
 def _landed(attempt: Attempt, world: World) -> bool:
     """Whether the goal holds; where that cannot be told, it does not, and the verifier stumbles over it at the end."""
-    try:
+    with Stumbling():
         return state_failure(attempt.task.goal, world) is None
-    except WorldFailure:
-        raise
-    except Exception as error:
-        if ends_the_run(error):
-            raise
-        return False
+    return False
 
 
 def _call(attempt: Attempt, call: Call, world: World) -> None:

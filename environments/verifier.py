@@ -1,7 +1,7 @@
 """The contract of a verifier: a finished attempt and its world in, a verdict with evidence out."""
 
 import traceback
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, Self, runtime_checkable
 
 from environments.ending import ends_the_run
 from environments.episode import Attempt, Episode, Scored, Verdict
@@ -45,14 +45,29 @@ def graded(attempt: Attempt, world: World, verifier: Verifier) -> Verdict:
         WorldFailure: the world broke.
         EndsTheRun: budget or endpoint of a judge; also an `OSError` of the machine (no room, no memory, no files).
     """
-    try:
+    with Stumbling() as stumbled:
         return verifier.grade(attempt, world)
-    except (VerifierError, WorldFailure):
-        raise
-    except Exception as error:
-        if ends_the_run(error):
-            raise
-        return failed_to_grade(error)
+    assert stumbled.error is not None
+    return failed_to_grade(stumbled.error)
+
+
+class Stumbling:
+    """Keeps the exception in which what is done inside ends, so that the work after it goes on.
+
+    What a verifier declares, and what ends the run, passes through. The one place where exceptions of any type stop.
+    """
+
+    error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        declared = isinstance(error, VerifierError | WorldFailure)
+        if declared or not isinstance(error, Exception) or ends_the_run(error):
+            return False
+        self.error = error
+        return True
 
 
 def failed_to_grade(error: Exception) -> Scored:

@@ -188,7 +188,9 @@ def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:
     gap = abs(said.value - value)
     if gap < 1e-6 * max(1.0, abs(known.value)):
         return True
-    if said.value < 0 or (known.dimension in ("any", "") and said.dimension in UNDECLARED | {""} - {known.dimension}):
+    bare = known.dimension == "any" and said.dimension == ""
+    undeclared = known.dimension in ("any", "") and said.dimension in UNDECLARED
+    if said.value < 0 or bare or undeclared:
         return gap < 1e-6
     far = abs(gap / known.value) if known.value else 1.0
     converted = said.step != step_of(claim.value) or claim.note == "k"
