@@ -75,6 +75,7 @@ _BACK: Final = re.compile(
     r"(?:confirm|verify|vouch|guarantee|be sure|say for sure)\b"
     r"|\bI (?:did not|didn't|have not|haven't|never) (?:really |actually |even )?"
     r"(?:check(?:ed)?|look(?:ed)? (?:it |this |that |anything )?up|verif(?:y|ied)|look(?:ed)? at (?:it|this|that))\b"
+    r"|^\W*(?:or so )?(?:I|we) (?:guess|suppose|reckon|assume)\W*$"
     r"|^\W*(?:or )?(?:maybe|perhaps|possibly)(?: not)?\W*$|\bor (?:maybe|perhaps) not\b|\bor not\W*$"
     r"|\bI (?:do not|don't) (?:really )?(?:think|believe) so\b"
     r"|\b(?:don't|do not) (?:take my word|quote me|trust (?:me|this|that|it))\b"
