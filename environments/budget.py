@@ -10,11 +10,13 @@ import sqlite3
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from environments.ending import EndsTheRun
+
 _NANO: Final = 1_000_000_000
 _NO_LIMIT: Final = 2**62
 
 
-class BudgetSpent(RuntimeError):
+class BudgetSpent(EndsTheRun):
     """The worst case of the next call would pass a limit: nothing was sent."""
 
 

@@ -1,8 +1,8 @@
 """Policy x world -> episodes: the one engine behind probing, trajectories, RL and evaluation.
 
 Attempts advance in lockstep: every running attempt takes one action, then the world answers. The failures of our own
-side (a world or verifier that breaks) are caught here and nowhere else, and become `NoResult` or `Invalid`, never a
-zero.
+side (a world that breaks, a task that cannot be graded) are caught here and nowhere else, and become `NoResult` or
+`Invalid`, never a zero. A verifier that stumbles over an attempt gives a zero that is counted (`verifier.py`).
 """
 
 import json
@@ -17,7 +17,7 @@ from environments.seeds import stable_hash
 from environments.task import Call, Task
 from environments.user import User, UserFailure
 from environments.users.scripted import ScriptedUser
-from environments.verifier import Verifier, VerifierError, judged_by
+from environments.verifier import Stumbling, Verifier, VerifierError, graded, judged_by
 from environments.verifiers.state import state_failure
 from environments.wellformed import wellformed
 from environments.world import World, WorldFailure, WorldPool
@@ -138,7 +138,7 @@ def _used(attempt: Attempt, world: World) -> int:
 def _converse(attempt: Attempt, said: str, user: User, world: World) -> None:
     """The user answers; what the agent said last is its answer."""
     try:
-        attempt.landed = state_failure(attempt.task.goal, world) is None
+        attempt.landed = _landed(attempt, world)
         reply = user.reply(attempt, said)
     except UserFailure as failure:
         attempt.ended, attempt.failure = "failed", f"user: {failure}"
@@ -150,6 +150,13 @@ def _converse(attempt: Attempt, said: str, user: User, world: World) -> None:
     attempt.exchanges.append(Exchange(len(attempt.steps), said, reply.text))
     if reply.ended:
         attempt.ended = "answered"
+
+
+def _landed(attempt: Attempt, world: World) -> bool:
+    """Whether the goal holds; where that cannot be told, it does not, and the verifier stumbles over it at the end."""
+    with Stumbling():
+        return state_failure(attempt.task.goal, world) is None
+    return False
 
 
 def _call(attempt: Attempt, call: Call, world: World) -> None:
@@ -187,7 +194,7 @@ def _verdict(attempt: Attempt, world: World, verifier: Verifier) -> Verdict:
     if attempt.ended == "unplayable":
         return Invalid(attempt.failure or "the task cannot be played")
     try:
-        return verifier.grade(attempt, world)
+        return graded(attempt, world, verifier)
     except VerifierError as error:
         return Invalid(str(error))
     except WorldFailure as failure:

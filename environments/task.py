@@ -6,17 +6,19 @@ that admission can prove the task solvable, and only scripted policies may look 
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
+from datetime import date, time
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from environments.fault import Fault
 
 Split = Literal["train", "dev", "hidden", "honeypot"]
 """`honeypot`: exploitable on purpose, for promotion only, never sampled for training."""
-FactKind = Literal["number", "code", "name", "word"]
+FactKind = Literal["number", "code", "name", "word", "date", "time"]
 Persona = Literal["plain", "impatient", "forgetful"]
 
 
@@ -26,9 +28,20 @@ class Fact(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     kind: FactKind
-    value: str
+    value: Annotated[str, Field(pattern=r"\S")]
+    """Never blank: every answer would state it. A date is `2026-06-12`, a clock time `17:30`."""
     unit: str | None = None
     """For numbers: `euros`, `degrees`, `km`, `minutes`, `rating`; None when the answer gives none."""
+
+    @model_validator(mode="after")
+    def _is_of_its_kind(self) -> Self:
+        """A date or time that is none could never be stated."""
+        shape = {"date": r"\d{4}-\d\d-\d\d", "time": r"\d\d:\d\d"}.get(self.kind, ".*")
+        read = {"date": date.fromisoformat, "time": time.fromisoformat}.get(self.kind, str)
+        if not re.fullmatch(shape, self.value, re.S):
+            raise ValueError(f"a {self.kind} is written {'2026-06-12' if self.kind == 'date' else '17:30'}")
+        read(self.value)
+        return self
 
 
 class Call(BaseModel):

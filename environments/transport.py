@@ -12,6 +12,7 @@ import httpx
 
 from environments.answers import Answer
 from environments.budget import Tokens
+from environments.ending import EndsTheRun
 
 _PASSING: Final = {408, 409, 425, 429}
 _UNUSABLE: Final = {
@@ -37,7 +38,7 @@ class RequestRefused(EndpointError):
     """The server will not answer this request, however often it is sent."""
 
 
-class EndpointUnusable(EndpointError):
+class EndpointUnusable(EndpointError, EndsTheRun):
     """The server will answer no request of ours: key, account, address or model are wrong."""
 
 

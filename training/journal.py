@@ -19,7 +19,7 @@ from environments.rollout import SCRIPTED_USER, attempts_at, result_key, rollout
 from environments.seeds import stable_hash
 from environments.task import Task
 from environments.user import User
-from environments.verifier import Verifier
+from environments.verifier import VERIFIER_FAILED, Verifier
 from environments.world import WorldPool
 from training.durable import replace_durably
 
@@ -86,6 +86,12 @@ def read_segments(folder: Path) -> pl.DataFrame:
     """Every finished episode of a folder, in order; empty where there is none yet, and columns since added null."""
     parts = sorted(folder.glob("part-*.parquet"))
     return pl.concat([pl.DataFrame(schema=EPISODE_SCHEMA), *map(pl.read_parquet, parts)], how="diagonal")
+
+
+def verifier_failures(episodes: pl.DataFrame) -> pl.DataFrame:
+    """The episodes over which a verifier ended in an exception, by id, with the traceback as evidence."""
+    failed = episodes.filter(pl.col("cause") == VERIFIER_FAILED)
+    return failed.select("episode_id", "task_id", "attempt", "key", "evidence").sort("episode_id")
 
 
 def run_journalled(

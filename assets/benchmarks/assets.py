@@ -23,6 +23,7 @@ from assets.benchmarks.honeypots import TABLE as TOUCHES
 from assets.benchmarks.report import PAGE, Made, Sources, build_page
 from assets.benchmarks.suites import development_suite, hidden_suite, log_suite
 from assets.benchmarks.tables import GAIN_SCHEMA, SCORE_SCHEMA
+from assets.checks import keep_failures
 from assets.config import StageConfig
 from assets.metadata import materialized
 from assets.tasks.admission import HONEYPOTS
@@ -87,6 +88,7 @@ def results(
     lake.write(TOUCHES, touches)
     frame = pl.DataFrame(judged.scores, schema=SCORE_SCHEMA)
     numbers = {f"temperature_{p}": t for p, t in judged.temperatures.items()} | touch_numbers(touches)
+    numbers |= keep_failures(lake, TABLE, pl.concat(arena.episodes.values()))
     for row in frame.filter(pl.col("suite") == "hidden").iter_rows(named=True):
         numbers |= {f"{row['policy']}_pass_1": row["pass_1"], f"{row['policy']}_pass_hat_{config.k}": row["pass_hat_k"]}
         if row["greedy"] is not None:

@@ -10,6 +10,7 @@ import polars as pl
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from assets import keys
+from assets.checks import keep_failures
 from assets.config import Several, Share, StageConfig
 from assets.frontier.figures import regions_figure
 from assets.frontier.nightly import (
@@ -179,6 +180,7 @@ def nightly_probes(
     context.log.info("%s %s: %d attempts, %d on record", stage, policy.version, len(episodes), len(attempts))
     frame = night.table.with_columns(policy=pl.lit(policy.version), key=pl.lit(key.digest))
     numbers = night_numbers(night, episodes, len(attempts)) | {"stage": stage, "policy": policy.version}
+    numbers |= keep_failures(lake, NIGHTLY, episodes)
     figures = {"regions": regions_figure(frame)}
     yield materialized(lake, NIGHTLY, frame, numbers=numbers, figures=figures)
 
@@ -259,6 +261,7 @@ def _probe(
         "episodes": len(episodes),
         "mean_reward": float(np.mean(episodes["reward"].drop_nulls().to_numpy() if len(episodes) else [0.0])),
         "no_result": int((episodes["status"] == "no_result").sum()),
+        **keep_failures(lake, table, episodes),
         **{f"region_{k}": v for k, v in frame["region"].value_counts().iter_rows()},
     }
     return materialized(lake, table, frame, numbers=numbers, figures={"regions": regions_figure(frame)})

@@ -6,17 +6,19 @@ import dagster as dg
 from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
 
 from assets import keys
+from assets.checks import keep_failures
 from assets.config import Several, StageConfig
 from assets.frontier.probing import frontier_frame, rl_queue
 from assets.metadata import materialized
 from assets.sft.figures import loss_figure
 from assets.tasks.pool import tasks_of
 from environments.verifiers.composed import versions_of_judging
-from resources.checkpoints import read_checkpoint, run_folder, train
+from resources.checkpoints import EPISODES, read_checkpoint, run_folder, train
 from resources.lake import Lake
 from resources.registry import Registry
 from resources.trainer import Trainer
 from training.code import code_of
+from training.journal import read_segments
 from training.runs import GrpoRun
 
 TABLE, QUEUE = "policy/rl_policy", "policy/training_queue"
@@ -66,5 +68,6 @@ def rl_policy(
     init = str(parent.model)
     run = GrpoRun(output=output, tasks=lake.path(QUEUE), init=init, **trained)
     frame, checkpoint, numbers = train(context, lake, trainer, registry, TABLE, MODULE, run)
+    numbers = {**numbers, **keep_failures(lake, TABLE, read_segments(output / EPISODES))}
     curve = loss_figure(checkpoint.history, value="reward", unit="mean of the step's episodes")
     return materialized(lake, TABLE, frame, numbers=numbers, figures={"reward": curve})

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from assets.tasks.novelty import leakage
-from environments.gate.finding import Bound, Finding, Kind, Status, exploits_among, first_failure
+from environments.gate.finding import Bound, Finding, Kind, Status, broke_the_verifier, exploits_among, first_failure
 from environments.gate.labelled import Known
 from environments.gate.run import Progress, Setting, Thoroughness, run_gate, silent
 from environments.task import Task
@@ -51,6 +51,11 @@ class Admission(NamedTuple):
     def exploits_left(self) -> Bound:
         """The same over the admitted tasks: none, and the bound says how sure that is."""
         return exploits_among(f for t in self.admitted for f in self.findings[t.task_id])
+
+    @property
+    def broke_the_verifier(self) -> int:
+        """How many tasks had a check over which the verifier stumbled: it has a fault, or the task's goal has."""
+        return sum(bool(broke_the_verifier(found)) for found in self.findings.values())
 
     def number(self, kind: Kind) -> int:
         """How many tasks had a check of this kind."""
@@ -172,6 +177,7 @@ def gate_numbers(result: Admission, gate: Known) -> dict[str, float]:
         "exploit_rate_upper_95": result.exploits.upper,
         "exploit_rate_admitted_upper_95": result.exploits_left.upper,
         "ways_to_cheat_tried": result.exploits.trials,
+        "broke_the_verifier": result.broke_the_verifier,
         "attacked": result.number(Kind.ATTACK),
         "false_rejection_rate": gate.false_rejections.rate,
         "false_rejection_rate_upper_95": gate.false_rejections.upper,

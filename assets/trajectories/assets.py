@@ -8,6 +8,7 @@ import polars as pl
 from pydantic import Field, PositiveInt
 
 from assets import keys
+from assets.checks import keep_failures
 from assets.config import Share, StageConfig
 from assets.metadata import materialized
 from assets.partitions import LEAVES, ONE_RUN
@@ -133,6 +134,7 @@ def _report(lake: Lake, table: str, tasks: Sequence[Task], found: Synthesis) -> 
         "kept": len(found.trajectories),
         "without_perfect_attempt": len(found.without),
         "yield": found.yield_,
+        **keep_failures(lake, table, found.episodes),
     }
     figures = {"yield by family": yield_figure(found.trajectories)}
     return materialized(lake, table, found.trajectories, numbers=numbers, figures=figures)

@@ -28,6 +28,8 @@ class Synthesis(NamedTuple):
     attempts: int
     without: dict[str, str]
     """Tasks without a perfect attempt, with the cause of the last graded one, or of the last where none was."""
+    episodes: pl.DataFrame
+    """All of them."""
 
     @property
     def yield_(self) -> float:
@@ -107,4 +109,4 @@ def best_of(episodes: pl.DataFrame, tasks: Mapping[str, Task], attempts: int) ->
     graded = pl.col("status") == "scored"
     last = episodes.sort("task_id", graded, "attempt").unique("task_id", keep="last", maintain_order=True)
     without = {i: c for i, c in last.select("task_id", "cause").iter_rows() if i not in solved}
-    return Synthesis(kept.sort("trajectory_id"), attempts, without)
+    return Synthesis(kept.sort("trajectory_id"), attempts, without, episodes)

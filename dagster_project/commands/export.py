@@ -1,8 +1,9 @@
 """`loopwright export`: episodes and tasks for other tools, in their formats."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import polars as pl
 import typer
@@ -22,6 +23,16 @@ Source = Annotated[
     str, typer.Option(help=f"Tasks: a file of them, or a table of the lake; {ADMITTED} where none is given.")
 ]
 Most = Annotated[int, typer.Option(min=1, help="Write no more than so many.")]
+IncludeHidden = Annotated[
+    bool, typer.Option("--include-hidden", help="Also hidden tasks and honeypots: for what stays in the house.")
+]
+SHUT: Final = ("hidden", "honeypot", "unknown")
+"""Sides that stay in the house; `unknown` is an episode of a task that no table here has."""
+_SPLITS: Final = (
+    "tasks/compiled_tasks", ADMITTED, "benchmarks/suite_dev", "benchmarks/suite_log", "benchmarks/suite_hidden",
+    "tasks/honeypots",
+)  # fmt: skip
+"""Tables that say on which side a task is; the later ones count where several do."""
 
 
 @app.command("atif")
@@ -30,24 +41,46 @@ def atif(
     out: Annotated[Path, typer.Argument(help="Folder for one JSON file each.")],
     model: Annotated[str, typer.Option(help="Name of the policy that played them.")] = "policy",
     solved: Annotated[bool, typer.Option("--solved", help="Only those that succeeded.")] = False,
+    tasks: Annotated[str, typer.Option(help="File or table of their tasks, where the lake does not hold them.")] = "",
+    include_hidden: IncludeHidden = False,
     most: Most = 1000,
 ) -> None:
     """Write episodes as trajectories of the Agent Trajectory Interchange Format."""
     from environments.formats.atif import trajectory_of, write_trajectory
 
     with clear_errors():
-        written = 0
+        written, sides, splits = 0, Counter[str](), _splits(tasks)
         out.mkdir(parents=True, exist_ok=True)
-        for episode in _episodes(source, solved=solved):
-            if written == most:
-                break
-            write_trajectory(trajectory_of(episode, model=model), out / f"{episode.episode_id}.json")
-            written += 1
-    say(f"{written:,} trajectories in {out}")
+        for frame in _episodes(source, solved=solved):
+            side = pl.Series([splits.get(task_id, "unknown") for task_id in frame["task_id"]], dtype=pl.String)
+            sides.update(side)
+            open_ = frame if include_hidden else frame.filter(~side.is_in(SHUT))
+            for row in open_.head(most - written).iter_rows(named=True):
+                episode = Episode.of(row)
+                write_trajectory(trajectory_of(episode, model=model), out / f"{episode.episode_id}.json")
+                written += 1
+    say(f"{written:,} trajectories in {out}{_left_out(sides, include_hidden=include_hidden)}")
 
 
-def _episodes(source: str, *, solved: bool) -> Iterator[Episode]:
-    """The episodes of a source, in its order.
+def _splits(tasks: str) -> dict[str, str]:
+    """The side of every task that the lake, or the source named, has."""
+    lake = Lake(root=str(profiles.home() / "lake"))
+    tables = [lake.read(name, columns=["task_id", "split"]) for name in _SPLITS if lake.exists(name)]
+    known = {task_id: split for table in tables for task_id, split in table.select("task_id", "split").iter_rows()}
+    return {t.task_id: t.split for t in (_tasks(tasks) if tasks else ())} | known
+
+
+def _left_out(sides: Mapping[str, int], *, include_hidden: bool) -> str:
+    """How much of what was there stays in the house."""
+    if include_hidden or not any(sides[side] for side in SHUT):
+        return ""
+    told = ", ".join(f"{sides[side]:,} {side}" for side in SHUT if sides[side])
+    unknown = "; --tasks names the tasks of unknown ones" if sides["unknown"] else ""
+    return f"; left out: {told} (--include-hidden takes them in{unknown})"
+
+
+def _episodes(source: str, *, solved: bool) -> Iterator[pl.DataFrame]:
+    """The episodes of a source, file by file, in its order.
 
     Raises:
         FileNotFoundError: no such file, folder or table.
@@ -65,10 +98,9 @@ def _episodes(source: str, *, solved: bool) -> Iterator[Episode]:
             frame = pl.read_parquet(file)
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"{file} cannot be read as Parquet: {error}") from error
-        if lacking := {"episode_id", "steps", "status", "ended"} - set(frame.columns):
+        if lacking := {"episode_id", "task_id", "steps", "status", "ended"} - set(frame.columns):
             raise ValueError(f"{file} holds no episodes: it lacks {', '.join(sorted(lacking))}")
-        for row in (frame.filter("success") if solved else frame).iter_rows(named=True):
-            yield Episode.of(row)
+        yield frame.filter("success") if solved else frame
 
 
 @app.command("harbor")
@@ -78,6 +110,7 @@ def harbor(
     tasks: Source = "",
     split: Annotated[str, typer.Option(help="Which side of the hidden line: train or dev.")] = "train",
     organisation: Annotated[str, typer.Option(help="First half of the tasks' names.")] = "loopwright",
+    include_hidden: IncludeHidden = False,
     most: Most = 100,
 ) -> None:
     """Write tasks as Harbor folders: the world is served beside the agent, and its record graded apart."""
@@ -87,14 +120,18 @@ def harbor(
     with clear_errors():
         if split not in ("train", "dev"):
             raise ValueError(
-                f"split must be train or dev, got {split!r}: what is hidden leaves this machine in no format"
+                f"split must be train or dev, got {split!r}: what is hidden leaves this machine in no format, unless "
+                "--include-hidden adds it"
             )
-        chosen = [t for t in _tasks(tasks) if t.split == split and t.user is None][:most]
+        given = _tasks(tasks)
+        wanted = {split, *(SHUT if include_hidden else ())}
+        chosen = [t for t in given if t.split in wanted and t.user is None][:most]
         worlds = {name: world_maker(name, folder=profiles.world_folder(name))() for name in {t.world for t in chosen}}
         for task in chosen:
             made = harbor_task_of(task, worlds[task.world], image=image, organisation=organisation)
             write_task(made, out / made.name.partition("/")[2])
-    say(f"{len(chosen):,} task folders in {out}")
+    left = _left_out(Counter(t.split for t in given), include_hidden=include_hidden)
+    say(f"{len(chosen):,} task folders in {out}{left}")
 
 
 @app.command("tau2")
@@ -102,6 +139,7 @@ def tau2(
     world: Annotated[str, typer.Argument(help="retail or airline.")],
     out: Annotated[Path, typer.Argument(help="Folder of the domain.")],
     tasks: Source = "",
+    include_hidden: IncludeHidden = False,
 ) -> None:
     """Write tasks of retail or airline as a tau2 domain, its policy and database with them."""
     from environments.formats.tau2 import write_domain
@@ -110,10 +148,12 @@ def tau2(
         session = world_maker(world, folder=profiles.world_folder(world))()
         if not isinstance(session, DocumentWorld):
             raise ValueError(f"{world!r} is no world of documents, which tau2's are: retail or airline")
-        chosen = [t for t in _tasks(tasks) if t.world == world and t.split != "hidden"]
+        given = [t for t in _tasks(tasks) if t.world == world]
+        chosen = [t for t in given if include_hidden or t.split not in SHUT]
         kinds = session.state.base.kinds
         write_domain(out, chosen, policy=session.policy, documents=kinds, key_fields=session.key_fields)
-    say(f"{len(chosen):,} tasks of {world} in {out}")
+    left = _left_out(Counter(t.split for t in given), include_hidden=include_hidden)
+    say(f"{len(chosen):,} tasks of {world} in {out}{left}")
 
 
 def _tasks(source: str) -> list[Task]:

@@ -1,23 +1,27 @@
 """`loopwright gate`: puts tasks of a file, imported ones for example, through the gate, and says what failed."""
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 from polars.exceptions import PolarsError
-from pydantic import ValidationError
 
 from assets.tasks.admission import Admission, admit, quarantine_frame, report_frame
 from dagster_project import profiles
-from dagster_project.commands.console import clear_errors, say
+from dagster_project.commands.console import clear_errors, say, warn
+from environments.formats.task_file import TaskFile, in_worlds, read_records
 from environments.gate.run import Setting, Thoroughness
+from environments.rollout import MakeWorld
 from environments.task import Task
 from environments.verifiers.composed import verifier_for
 from environments.worlds.catalogue import world_maker
-from training.trajectories import read_tasks, tasks_frame
+from training.trajectories import tasks_frame
 
 SHOWN = 20
+_REFUSED = {"number": pl.Int64, "field": pl.String, "problem": pl.String}
 
 
 def gate(
@@ -31,52 +35,86 @@ def gate(
     ] = None,
 ) -> None:
     """Examine every task: gold, resets, cheating, attacks, leakage. A run that was killed goes on where it was."""
+    worlds = partial(world_maker, folder=folder or profiles.tau2_folder())
     with clear_errors():
-        read = list({t.task_id: t for t in tasks_in(tasks)}.values())
-        worlds = partial(world_maker, folder=folder or profiles.tau2_folder())
+        given = in_worlds(task_file(tasks), partial(_problem_of, worlds))
+        if not given.records:
+            raise ValueError(_nothing(tasks, given))
+        read = given.tasks
         setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds)
         found = admit(read, setting, Thoroughness(sample, everything), workers=workers)
         tasks_frame(found.admitted).write_parquet(out / "admitted.parquet")
         quarantine_frame(read, found.rejected).write_parquet(out / "quarantine.parquet")
         report_frame(read, found.findings).write_parquet(out / "report.parquet")
+        pl.DataFrame(given.refused, schema=_REFUSED, orient="row").write_parquet(out / "refused.parquet")
     say(summary(read, found))
+    if given.refused:
+        warn(refused_text(tasks, given))
+        raise typer.Exit(1)
 
 
-def tasks_in(path: Path) -> list[Task]:
-    """The tasks of a file.
+def _problem_of(worlds: Callable[[str], MakeWorld], name: str) -> str | None:
+    """Why a world cannot be opened, or None."""
+    try:
+        worlds(name)
+    except (ValueError, FileNotFoundError) as error:
+        return str(error)
+    return None
+
+
+def task_file(path: Path) -> TaskFile:
+    """What a file of tasks holds, and what in it is none.
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: it holds no tasks, or a line is none; the message names it.
+        ValueError: it is no file of tasks at all.
     """
     try:
-        read = read_tasks(path) if path.suffix == ".parquet" else _tasks_of_lines(path)
+        return read_records(enumerate(_texts(path), 1))
     except (PolarsError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}; give Parquet with a column `task`, or JSON lines") from error
-    if not read:
-        raise ValueError(f"{path} holds no tasks")
-    return read
 
 
-def _tasks_of_lines(path: Path) -> list[Task]:
-    read = []
-    lines = path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of a line
-    for number, line in enumerate(lines, 1):
-        try:
-            read += [Task.model_validate_json(line)] if line.strip() else []
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = f" ({'.'.join(map(str, first['loc']))})" if first["loc"] else ""
-            raise ValueError(f"{path}, line {number} is no task: {first['msg']}{where}") from error
-    return read
+def tasks_in(path: Path) -> list[Task]:
+    """The tasks of a file; those that cannot be used are named on stderr and left out.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it holds no tasks; the message names what it holds instead.
+    """
+    found = task_file(path)
+    if not found.records:
+        raise ValueError(_nothing(path, found))
+    if found.refused:
+        warn(refused_text(path, found))
+    return found.tasks
+
+
+def _nothing(path: Path, found: TaskFile) -> str:
+    return f"{path} holds no tasks" + (f" that can be used:\n{refused_text(path, found)}" if found.refused else "")
+
+
+def refused_text(path: Path, found: TaskFile) -> str:
+    """Each record that was refused, in a line: file, line or row, field, and what is wrong with it."""
+    unit = "row" if path.suffix == ".parquet" else "line"
+    lines = [f"{path}, {unit} {r.number}{f', {r.field}' if r.field else ''}: {r.problem}" for r in found.refused]
+    more = len(lines) - SHOWN
+    return "\n".join([*lines[:SHOWN], *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def _texts(path: Path) -> list[str]:
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path, columns=["task"])["task"].fill_null("null").to_list()
+    return path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of a line
 
 
 def summary(tasks: list[Task], found: Admission) -> str:
     """What came of it, with the first tasks that were turned down."""
-    exploits = found.exploits
+    exploits, broken = found.exploits, found.broke_the_verifier
     lines = [
         f"{len(found.admitted):,} of {len(tasks):,} tasks admitted, {len(found.rejected):,} to quarantine",
         f"cheating paid in {exploits.times:,} of {exploits.trials:,} trials (95% upper bound {exploits.upper:.4%})",
+        *([f"the verifier broke over {broken:,} tasks: mend it, or their goals"] if broken else []),
         *(f"  {r.task_id}  {r.check}: {r.evidence[:160]}" for r in found.rejected[:SHOWN]),
     ]
     more = len(found.rejected) - SHOWN

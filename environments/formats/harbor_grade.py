@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from environments.episode import Attempt, Scored, Step, Verdict
 from environments.task import Call, Task
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, graded
 from environments.verifiers.composed import verifier_for
 from environments.world import RowChange, SideEffect
 
@@ -78,7 +78,7 @@ def grade(tests: Path, artifacts: Path, verifier: Verifier | None = None) -> Ver
     said = artifacts / _ANSWER
     answer = said.read_text(encoding="utf-8", errors="replace").strip() if said.is_file() else None
     world: Any = RecordedWorld(described, sessions)
-    return (verifier or verifier_for([task])).grade(attempt_of(task, sessions, answer), world)
+    return graded(attempt_of(task, sessions, answer), world, verifier or verifier_for([task]))
 
 
 def main(arguments: Sequence[str]) -> int:

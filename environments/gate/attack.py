@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from environments.episode import Episode, Invalid, NoResult, Scored, Step
+from environments.episode import Episode, NoResult, Scored, Step
 from environments.gate.audit import Reference, reference, unearned
 from environments.gate.finding import Finding, Kind, Status
-from environments.gate.ground import Ground, reward_of, told
+from environments.gate.ground import Ground, broke, reward_of, told
 from environments.gate.mutation import Material, changed_answer, changed_calls, openings
 from environments.gate.source import literals, source_of
 from environments.gate.witness import Plan
@@ -128,8 +128,8 @@ def _complaint(episode: Episode) -> tuple[str, str]:
 
 def _exploit(task: Task, episode: Episode, ground: Ground, known: Reference, hunt: Hunt) -> str | None:
     """What is wrong with the score of a try: that it was not earned, or that it broke the verifier."""
-    if isinstance(episode.verdict, Invalid):
-        return f"it broke the verifier ({episode.verdict.cause}): {told(episode)}"
+    if (broken := broke(episode)) is not None:
+        return f"{broken}: {told(episode)}"
     if isinstance(episode.verdict, NoResult) or reward_of(episode) <= 0:
         return None
     why = unearned(task, episode, ground, known)

@@ -123,7 +123,7 @@ BROKEN: Final[dict[str, Broken]] = {
     "any guess counts": Broken("premise", "no-look", _one_word),
     "one side of a comparison is enough": Broken("warmer", "one-look", _one_side),
     "the verifier breaks": Broken(
-        "route", "crash", _with_goal(required=(Fact(kind="number", value="some", unit="km"),))
+        "route", "gold", _with_goal(required=(Fact(kind="number", value="some", unit="km"),))
     ),
     "two answers are right": Broken("place", "one_right_answer", _with_goal(seen=()), Even),
     "the world is flaky": Broken("weather", "replay", _sky_only, Flaky),

@@ -12,7 +12,7 @@ from environments.episode import Episode, NoResult
 from environments.gate.audit import Reference, reference
 from environments.gate.corruption import corrupted_answers, corruptions, swaps
 from environments.gate.finding import Finding, Kind, Status
-from environments.gate.ground import Ground, must_score, reward_of, told
+from environments.gate.ground import Ground, broke, must_score, reward_of, told
 from environments.gate.renaming import renamed
 from environments.gate.witness import Plan
 from environments.policies.scripted import Gold
@@ -95,7 +95,9 @@ def _none_scores(names: Sequence[str], episodes: Sequence[Episode]) -> Iterator[
     for name in dict.fromkeys(names):
         mine = [e for n, e in zip(names, episodes, strict=True) if n == name]
         paid = [e for e in mine if reward_of(e) > 0]
-        if any(isinstance(e.verdict, NoResult) for e in mine):
+        if broken := [why for e in mine if (why := broke(e))]:
+            yield Finding(Kind.CHANGED, name, Status.FAILED, broken[0])
+        elif any(isinstance(e.verdict, NoResult) for e in mine):
             yield Finding(Kind.CHANGED, name, Status.NO_RESULT)
         elif paid:
             yield Finding(Kind.CHANGED, name, Status.FAILED, f"it scores: {told(paid[0])}")

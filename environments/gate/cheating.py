@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from environments.episode import Episode, Invalid, NoResult
+from environments.episode import Episode, NoResult
 from environments.gate.audit import unearned
 from environments.gate.finding import Finding, Kind, Status
-from environments.gate.ground import Ground, reward_of, told
+from environments.gate.ground import Ground, broke, reward_of, told
 from environments.policies.script import Cheater
 from environments.task import Task
 
@@ -25,8 +25,8 @@ def judged(task: Task, episode: Episode, check: str, kind: Kind, ground: Ground)
     """Whether an episode that was to earn nothing did."""
     if isinstance(episode.verdict, NoResult):
         return Finding(kind, check, Status.NO_RESULT, episode.verdict.cause)
-    if isinstance(episode.verdict, Invalid):
-        return Finding(kind, check, Status.FAILED, f"it broke the verifier: {episode.verdict.cause}")
+    if (broken := broke(episode)) is not None:
+        return Finding(kind, check, Status.FAILED, broken)
     if reward_of(episode) <= 0:
         return Finding(kind, check, Status.PASSED)
     why = unearned(task, episode, ground)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 
 from environments.gate.audit import Reference
 from environments.gate.witness import Plan, entries
@@ -49,9 +50,19 @@ def _without_or_other(gold: str, fact: Fact, forbidden: tuple[Fact, ...]) -> Ite
         unit = fact.unit or ""
         if unit in _OTHER_UNIT and after.lstrip().startswith(unit):
             yield "other_unit", before + fact.value + after.replace(unit, _OTHER_UNIT[unit], 1)
+    if fact.kind in ("date", "time"):
+        yield f"wrong_{fact.kind}", before + _other_moment(fact) + after
     swapped = [f for f in forbidden if f.kind == fact.kind]
     if swapped and fact.kind != "number":
         yield "swapped_entity", before + swapped[0].value + after
+
+
+def _other_moment(fact: Fact) -> str:
+    """The day after a date; half an hour after a time, in the same half of the day as far as there is one."""
+    if fact.kind == "date":
+        return (date.fromisoformat(fact.value) + timedelta(days=1)).isoformat()
+    hour, minute = map(int, fact.value.split(":"))
+    return f"{hour:02d}:{(minute + 30) % 60:02d}"
 
 
 def _another(number: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 
 class Status(StrEnum):
@@ -15,6 +15,10 @@ class Status(StrEnum):
     """A cheating policy scored by what the task asks for: no exploit."""
     NO_RESULT = "no_result"
     """Our own failure: says nothing of the task, which waits until the check can be made."""
+
+
+VERIFIER_BROKE: Final = "the verifier broke"
+"""How the evidence of a finding begins where a verifier stumbled, whatever the check was after."""
 
 
 class Kind(StrEnum):
@@ -73,6 +77,11 @@ def exploits_among(findings: Iterable[Finding]) -> Bound:
     """(task, cheating policy or attack) pairs in which cheating paid, of those that came to a score."""
     tried = [f for f in findings if f.kind in (Kind.CHEAT, Kind.ATTACK) and f.status is not Status.NO_RESULT]
     return Bound(sum(f.failed for f in tried), len(tried))
+
+
+def broke_the_verifier(findings: Iterable[Finding]) -> list[Finding]:
+    """The checks in which the verifier stumbled: it has a fault, whatever the task is worth."""
+    return [f for f in findings if f.failed and f.evidence.startswith(VERIFIER_BROKE)]
 
 
 def first_failure(findings: Sequence[Finding]) -> Finding | None:

@@ -1,18 +1,18 @@
 """What a check of the gate stands on: sessions of the world, the verifier, and who speaks for the user."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from environments.episode import Attempt, Episode, Invalid, NoResult, ResultKey, Scored, Verdict
-from environments.gate.finding import Finding, Kind, Status
+from environments.gate.finding import VERIFIER_BROKE, Finding, Kind, Status
 from environments.gate.witness import Plan, Planned, Testimony, Witness
 from environments.policy import Policy
 from environments.rollout import MakeWorld, result_key, rollout, rollouts
 from environments.task import Task
 from environments.user import User
-from environments.verifier import Verifier, VerifierError
+from environments.verifier import Verifier, VerifierError, verifier_failure
 from environments.world import World, WorldPool
 
 
@@ -92,13 +92,19 @@ def reward_of(episode: Episode) -> float:
     return episode.verdict.reward if isinstance(episode.verdict, Scored) else 0.0
 
 
-def must_score(kind: Kind, check: str, episodes: Iterable[Episode]) -> Finding:
+def broke(episode: Episode) -> str | None:
+    """How the verifier broke over an episode, as the evidence of a finding; None where it graded it."""
+    why = episode.verdict.cause if isinstance(episode.verdict, Invalid) else verifier_failure(episode)
+    return None if why is None else f"{VERIFIER_BROKE}: {why}"
+
+
+def must_score(kind: Kind, check: str, episodes: Sequence[Episode]) -> Finding:
     """One finding on episodes that must all score 1."""
     verdicts = [e.verdict for e in episodes]
     if none := [v for v in verdicts if isinstance(v, NoResult)]:
         return Finding(kind, check, Status.NO_RESULT, none[0].cause)
-    if broken := [v for v in verdicts if isinstance(v, Invalid)]:
-        return Finding(kind, check, Status.FAILED, f"the verifier broke: {broken[0].cause}")
+    if stumbled := [why for e in episodes if (why := broke(e))]:
+        return Finding(kind, check, Status.FAILED, stumbled[0])
     failed = [v for v in verdicts if isinstance(v, Scored) and not v.success]
     return Finding(kind, check, Status.FAILED if failed else Status.PASSED, said(failed[0]) if failed else "")
 

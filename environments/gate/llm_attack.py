@@ -17,7 +17,7 @@ from environments.episode import Episode
 from environments.gate.attack import inner, material_of
 from environments.gate.audit import unearned
 from environments.gate.finding import Finding, Kind, Status
-from environments.gate.ground import Ground, reward_of, said, told
+from environments.gate.ground import Ground, broke, reward_of, said, told
 from environments.gate.source import source_of
 from environments.gate.witness import Plan
 from environments.rollout import MakeWorld
@@ -120,6 +120,8 @@ def _call(said: ProposedCall) -> Call:
 
 
 def _exploit(task: Task, episode: Episode, ground: Ground) -> str | None:
+    if (broken := broke(episode)) is not None:
+        return broken
     return unearned(task, episode, ground) if reward_of(episode) > 0 else None
 
 

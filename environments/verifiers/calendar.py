@@ -51,14 +51,19 @@ def _day_supported(
     """A date with its day: shown, asked of a tool, counted from one that was, or the user's own."""
     shown, theirs, year = known
     shown, theirs = _dated(shown, year), _dated(theirs, year)
-    if any(_same_day(claim.value, d) for d in shown) or _counted_from(claim, text, evidence, shown, year):
+    if _among(claim, shown) or _counted_from(claim, text, evidence, shown, year):
         return None
-    if any(_same_day(claim.value, d) for d in theirs) and (_repeated(claim, text, said) or not evidence.calls):
+    if _among(claim, theirs) and (_repeated(claim, text, said) or not evidence.calls):
         return None
     beside = {_after(d, n) for d in {*theirs, *shown} if len(d) == 10 for n in (1, -1)}
-    if _PLANNED.search(text) and _BESIDE.search(" ".join(said)) and any(_same_day(claim.value, d) for d in beside):
+    if _PLANNED.search(text) and _BESIDE.search(" ".join(said)) and _among(claim, beside):
         return None
     return ", ".join(sorted(shown)[:4])
+
+
+def _among(claim: Claim, days: Iterable[str]) -> bool:
+    """Whether one of the days is what a date may mean."""
+    return any(_same_day(reading, day) for day in days for reading in claim.readings)
 
 
 def _repeated(claim: Claim, text: str, said: Sequence[str]) -> bool:
@@ -75,7 +80,7 @@ def _in_texts(texts: Iterable[str], today: str) -> set[str]:
             if c.value.startswith(("+", "-")):
                 found |= {_after(today, int(c.value))} if today else set()
             elif c.value:
-                found.add(c.value)
+                found |= set(c.readings)
             elif today:
                 ahead = (int(c.note) - date.fromisoformat(today).weekday()) % 7
                 found |= {_after(today, ahead), _after(today, ahead + 7)}
@@ -143,7 +148,7 @@ def _relative(claim: Claim, shown: Iterable[str], said: Sequence[str], evidence:
 
 def _counted_from(claim: Claim, text: str, evidence: Evidence, shown: Iterable[str], year: str) -> bool:
     """Whether it lies a known number of days from a date that was shown, where the sentence sets a limit."""
-    whole = _whole(claim.value, year)
+    meant = {_whole(reading, year) for reading in claim.readings}
     starts = [d for d in shown if len(d) == 10]
     if len(starts) > FEW:
         stated = [c.value for c in claims(text) if c.kind == "date" and c.value and c != claim]
@@ -152,7 +157,7 @@ def _counted_from(claim: Claim, text: str, evidence: Evidence, shown: Iterable[s
         return False
     days = {int(k.value // _MIDNIGHT) for k in evidence.of("time") if k.value >= _MIDNIGHT}
     days |= {1} if re.search(r"\+1|next day|次日", " ".join(evidence.texts[-200:])) or _overnight(evidence) else set()
-    return any(whole in (_after(d, n), _after(d, -n)) for d in starts for n in days)
+    return any(_after(d, sign * n) in meant for d in starts for n in days for sign in (1, -1))
 
 
 def _overnight(evidence: Evidence) -> bool:
@@ -166,7 +171,7 @@ def _overnight(evidence: Evidence) -> bool:
 def time_supported(claim: Claim, text: str, evidence: Evidence, said: Sequence[str], today: str) -> str | None:
     """None where a clock time has evidence, else the evidence that comes closest."""
     value = _minutes(claim.value)
-    wanted = {value, (value + 720) % _MIDNIGHT} if claim.note else {value}
+    wanted = {_minutes(reading) for reading in claim.readings}
     if any(k.value in wanted for k in evidence.times):
         return None
     if _shifted(wanted, text, claim, evidence):
@@ -181,11 +186,11 @@ def time_supported(claim: Claim, text: str, evidence: Evidence, said: Sequence[s
 def clock_elsewhere(claim: Claim, text: str, evidence: Evidence) -> str | None:
     """What the entry named before a time or a whole date has in its place, where only others have that one."""
     if claim.kind == "time":
-        wanted = {_minutes(claim.value), *([(_minutes(claim.value) + 720) % _MIDNIGHT] if claim.note else [])}
+        wanted = {_minutes(reading) for reading in claim.readings}
         return elsewhere(claim, text, [k for k in evidence.times if k.value in wanted], evidence.times, evidence)
     if len(claim.value) < 5:
         return None
-    fitting = [k for k in evidence.days if k.dimension.endswith(claim.value)]
+    fitting = [k for k in evidence.days if k.dimension.endswith(claim.readings)]
     return elsewhere(claim, text, fitting, evidence.days, evidence)
 
 

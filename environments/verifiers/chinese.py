@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from environments.verifiers.claim import BLANK, Claim, Rule
-from environments.verifiers.english import plain
-from environments.verifiers.quantities import HAN_DIGITS, HAN_NUMBER, han_value
+from environments.verifiers.english import grouped, plain
+from environments.verifiers.quantities import GROUPED, HAN_DIGITS, HAN_NUMBER, han_value
 
 _MONEY = {
     "元": "yuan", "块钱": "yuan", "块": "yuan", "元钱": "yuan", "人民币": "yuan", "美元": "dollars", "美金": "dollars",
@@ -14,7 +14,9 @@ _MONEY = {
 _UNITS = {
     **_MONEY, "公里": "km", "千米": "km", "米": "metres", "英里": "miles", "海里": "nautical miles", "厘米": "cm",
     "英尺": "feet",
-    "公斤": "kg", "千克": "kg", "克": "grams", "磅": "lb", "度电": "kwh", "千瓦时": "kwh", "华氏度": "fahrenheit",
+    "公斤": "kg", "千克": "kg", "斤": "jin", "吨": "tonnes", "升": "litres", "公升": "litres", "毫升": "ml",
+    "平方米": "square metres", "平米": "square metres", "大卡": "kcal", "千卡": "kcal",
+    "克": "grams", "磅": "lb", "度电": "kwh", "千瓦时": "kwh", "华氏度": "fahrenheit",
     "摄氏度": "degrees",
     "度": "degrees", "℃": "degrees", "个工作日": "business days", "工作日": "business days", "分钟": "minutes",
     "秒钟": "seconds",
@@ -113,6 +115,7 @@ def _ordinal(match: re.Match[str]) -> Sequence[Claim]:
 
 _NUM = rf"(?<![\d.零一二两三四五六七八九十百千万]){HAN_NUMBER}"
 RULES: tuple[Rule, ...] = (
+    (re.compile(rf"{GROUPED}\s?(?P<unit>{_UNIT})"), lambda m: grouped(m, _UNITS[m["unit"]])),
     (
         re.compile(
             rf"(?P<hours>{_NUM})个?(?P<half>半)?(?:小时|钟头)(?P<after>半)?(?:零|又|,)?(?:(?P<minutes>{HAN_NUMBER})分钟?"

@@ -29,6 +29,16 @@ class Claim:
     note: str = ""
     """Of a number, what is counted; of a date, the weekday said (0 is Monday); of a time, `either` where am or pm is
     left open."""
+    other: str = ""
+    """The second reading of a date whose day and month may be taken for each other, 12/06/2026, and of a number with a
+    blank in it, "1 299"."""
+
+    @property
+    def readings(self) -> tuple[str, ...]:
+        """What it may mean: values as `value` has them, the likelier first."""
+        if self.kind == "time" and self.note == "either":
+            return self.value, f"{(int(self.value[:2]) + 12) % 24:02d}{self.value[2:]}"
+        return (self.value, self.other) if self.other else (self.value,)
 
 
 Rule = tuple[re.Pattern[str], Callable[[re.Match[str]], Sequence[Claim] | None]]

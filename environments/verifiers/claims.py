@@ -8,8 +8,9 @@ them has read is blanked out before the next looks: the 12 of "June 12" is no nu
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from environments.task import Fact
 from environments.verifiers import chinese, dates, english, names
@@ -33,6 +34,8 @@ __all__ = [
     "VERDICT_WORDS",
     "Claim",
     "claims",
+    "left_open",
+    "places",
     "same_value",
     "shared",
     "states",
@@ -103,11 +106,38 @@ def _read(rule: Rule, rest: str, found: list[Claim]) -> str:
 _HAN_SIGN = re.compile("[\u4e00-\u9fff]")
 
 
-def states(answer: str, fact: Fact) -> bool:
-    """Whether `answer` states `fact`: same value and unit for numbers, whole words for names, exact codes and words."""
+def states(answer: str, fact: Fact, *, rather: Sequence[Fact] = ()) -> bool:
+    """Whether `answer` states `fact`: same value and unit for numbers, whole words for names, exact codes and words.
+
+    Args:
+        answer: what is said.
+        fact: which is looked for.
+        rather: facts that a date or time with two readings (12/06/2026, "at 5:30") is taken for first.
+    """
     if fact.kind == "name":
         return re.search(_as_whole_words(folded(fact.value)), folded(answer), re.I) is not None
-    return any(c.kind == fact.kind and same_value(c, fact) for c in claims(answer))
+    found = [c for c in claims(answer) if c.kind == fact.kind and same_value(c, fact)]
+    return any(len(c.readings) == 1 or not any(same_value(c, other) for other in rather) for c in found)
+
+
+def places(answer: str, fact: Fact) -> list[tuple[int, int]]:
+    """Where `answer` states `fact`: the span of each claim, or of the name."""
+    if fact.kind == "name":
+        return [m.span() for m in re.finditer(_as_whole_words(folded(fact.value)), folded(answer), re.I)]
+    return [(c.start, c.end) for c in claims(answer) if c.kind == fact.kind and same_value(c, fact)]
+
+
+_OR = re.compile(r"(?i)[\s,]*(?:\bor\b|/|或者?|还是|[-–~]|\bto\b)[\s,]*(?:(?:on|at|maybe|perhaps|也许|可能)\s*)?")
+
+
+def left_open(answer: str, fact: Fact) -> str | None:
+    """Where `answer` offers another date or time beside the one asked for, "June 12 or June 13": its words."""
+    same = [c for c in claims(answer) if c.kind == fact.kind] if fact.kind in ("date", "time") else []
+    text = folded(answer)
+    for one, next_ in pairwise(same):
+        if same_value(one, fact) != same_value(next_, fact) and _OR.fullmatch(text[one.end : next_.start]):
+            return text[one.start : next_.end]
+    return None
 
 
 def _as_whole_words(name: str) -> str:
@@ -120,8 +150,16 @@ def _as_whole_words(name: str) -> str:
 def same_value(claim: Claim, fact: Fact) -> bool:
     """Typed equality of a claim and a fact; a claim without a unit contradicts none, a converted one is equal."""
     if claim.kind != "number" or fact.kind != "number":
-        return claim.kind == fact.kind and claim.value == fact.value
+        return claim.kind == fact.kind and any(_means(claim, reading, fact.value) for reading in claim.readings)
     if claim.unit is None or fact.unit is None:
         return abs(float(claim.value) - float(fact.value)) < 1e-9
     said, wanted = measured(float(claim.value), claim.unit), measured(float(fact.value), fact.unit)
     return said.dimension == wanted.dimension and abs(said.value - wanted.value) < 1e-6
+
+
+def _means(claim: Claim, reading: str, value: str) -> bool:
+    """Whether a reading is the value asked for; a date may leave out the year, and its weekday must be right."""
+    if claim.kind != "date" or not reading:
+        return reading == value
+    right = claim.note in ("", str(date.fromisoformat(value).weekday()))
+    return right and len(reading) >= len("06-12") and value.endswith(reading)

@@ -3,6 +3,7 @@
 import re
 from calendar import isleap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from environments.verifiers.claim import Claim, Rule
 from environments.verifiers.quantities import han_value
@@ -89,9 +90,12 @@ def _iso(match: re.Match[str]) -> Sequence[Claim] | None:
 
 
 def _slashed(match: re.Match[str]) -> Sequence[Claim] | None:
-    """`06/12/2026`: month first unless that cannot be."""
+    """`06/12/2026`: month first, or day first where that cannot be; where both can, both are readings."""
     a, b = int(match[1]), int(match[2])
-    return _date(match, match[3], *((a, b) if a <= 12 else (b, a)), None)
+    found = _date(match, match[3], *((a, b) if a <= 12 else (b, a)), None)
+    if not found or a == b or max(a, b) > 12:
+        return found
+    return [replace(found[0], other=f"{match[3]}-{b:02d}-{a:02d}")]
 
 
 def _dotted(match: re.Match[str]) -> Sequence[Claim] | None:

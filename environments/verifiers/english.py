@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from environments.verifiers.claim import Claim, Rule
 from environments.verifiers.quantities import (
+    GROUPED,
     NUMBER,
     SIGNS,
     SPELLED,
@@ -59,6 +60,14 @@ def _quantity(match: re.Match[str]) -> Sequence[Claim] | None:
             "number", negative + value, unit, start, match.end("times") if times else match.end("number"), times or ""
         )
     ]
+
+
+def grouped(match: re.Match[str], unit: str | None) -> Sequence[Claim]:
+    """`1 299 euros`: 1299, or where that is nothing known, 299 behind some other number."""
+    said = match["number"]
+    apart = re.split(r"[ \u2009]", said, maxsplit=1)
+    other = digits_value(apart[1]) if len(apart) > 1 else ""
+    return [Claim("number", digits_value(said), unit, *match.span("number"), other=other)]
 
 
 def _decimal_comma(match: re.Match[str]) -> Sequence[Claim]:
@@ -149,6 +158,10 @@ RULES: tuple[Rule, ...] = (
     (re.compile(r"(?<![\w.,])(?P<whole>\d+) (?P<unit>pounds?|euros?|dollars?) (?:and )?(?P<part>\d\d)\b(?! ?(?:%"
         r"|[a-z]))", re.A), _in_two),
     (
+        re.compile(rf"{GROUPED}[ \t\u00a0]{{0,3}}(?P<unit>{_UNIT})", re.I | re.A),
+        lambda m: grouped(m, _unit(m["unit"])),
+    ),
+    (
         re.compile(
             rf"\b(?P<hours>{_WHOLE}|an)[\s-]*{_HOURS}\.?\s*(?:,|and)?\s*(?P<minutes>{_WHOLE})[\s-]*{_MINUTES}\b",
             re.I | re.A,
@@ -190,7 +203,7 @@ RULES: tuple[Rule, ...] = (
         _spelled,
     ),
 )  # fmt: skip
-TERSE: tuple[Rule, ...] = (RULES[0], RULES[-2])
+TERSE: tuple[Rule, ...] = (*RULES[:2], RULES[-2])
 """The rules that read a terse answer's quantities."""
 _DEFINITE = r"(?<!the )(?<!these )(?<!those )(?<!all )(?<!your )(?<!other )(?<!of )(?<!both )"
 NUMBERS: tuple[Rule, ...] = (

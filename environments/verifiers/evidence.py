@@ -206,8 +206,9 @@ class Evidence:
             self.times.append(Known("clock", 60.0 * int(hour) + int(minute), _shown(path, text, source), row))
         elif claim.kind == "date" and claim.value and not claim.value.startswith(("+", "-")):
             shown = _shown(path, text, source)
-            self.dates.setdefault(claim.value, shown)
-            self.days.append(Known(claim.value, 0.0, shown, row))
+            for reading in claim.readings:
+                self.dates.setdefault(reading, shown)
+                self.days.append(Known(reading, 0.0, shown, row))
         elif claim.kind == "ordinal":
             self._add_number(claim, ("",), source, row, text)
 

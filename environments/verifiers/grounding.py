@@ -4,8 +4,9 @@ A number may be rounded at the precision said, converted, or worked out (`deriva
 quoted back as the user's and the names and codes the user asked about, never a claim about the world.
 """
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from environments.verifiers.calendar import clock_elsewhere, date_supported, spans_between, time_supported
 from environments.verifiers.chinese import SKIES
@@ -18,6 +19,7 @@ from environments.verifiers.operands import worked_out
 from environments.verifiers.quantities import (
     CLOSE,
     CURRENCIES,
+    UNDECLARED,
     Measure,
     comparable,
     is_money,
@@ -44,6 +46,7 @@ _TYPES = {
     "km": "distance", "metres": "distance", "miles": "distance", "feet": "distance", "cm": "distance",
     "nautical miles": "distance", "degrees": "temperature", "fahrenheit": "temperature", "percent": "percent",
     "discount": "percent", "rating": "rating", "kg": "weight", "lb": "weight", "grams": "weight", "kwh": "energy",
+    "tonnes": "weight", "jin": "weight", "kcal": "energy", "litres": "volume", "ml": "volume", "square metres": "area",
     **dict.fromkeys((*CURRENCIES, "cents", "money"), "money"),
     **dict.fromkeys(("minutes", "hours", "seconds", "days", "weeks", "months", "years", "business days"), "duration"),
 }  # fmt: skip
@@ -86,7 +89,10 @@ def finding(claim: Claim, text: str, ground: Ground) -> Finding | None:
     """The claim as a finding where it has no evidence, else None."""
     span = text[claim.start : claim.end]
     if claim.kind == "number":
-        return _number(claim, text, ground)
+        found = _number(claim, text, ground)
+        if found is None or not claim.other:
+            return found
+        return _number(replace(claim, value=claim.other), text, ground) and found
     if claim.kind == "word":
         held = _word_supported(claim, ground) or denied(claim, text, ground.said)
         return None if held else Finding(claim, span, _near_words(ground.evidence))
@@ -128,6 +134,8 @@ def _number(claim: Claim, text: str, ground: Ground) -> Finding | None:
     if claim.note == "k":
         said = Measure(said.dimension, said.value, _last_digit(said.value))
     hedge = hedge_of(claim, text)
+    if not said.dimension and _UNIT_BEHIND.match(text, claim.end):
+        hedge = hedge._replace(about="")
     known = _rivals(claim, said, ground)
     fitting = [k for k in known if fits(said, k, hedge, claim)]
     if fitting:
@@ -148,11 +156,20 @@ def _number(claim: Claim, text: str, ground: Ground) -> Finding | None:
     return None if formula else Finding(claim, span, _nearest(said, known))
 
 
+_UNIT_BEHIND = re.compile(
+    r"\s?(?!左右|上下|出头|以上|以下|以内|多|起|到|至|和|或|的|了|吧|是|就|都|也|还|在|有|能|可|可以|呢)[\u4e00-\u9fff]"
+)
+"""A measure that no rule knows: about so many of something must have been shown as it stands, since what it is near to
+cannot be told."""
+
+
 def _rivals(claim: Claim, said: Measure, ground: Ground) -> list[Known]:
     """What a number may be about: in its dimension; of a bare number, anything; of a count, what has no unit."""
     evidence = ground.evidence
     if said.dimension:
-        return evidence.of(said.dimension) + [k for k in ground.stated if comparable(k.dimension, said.dimension)]
+        bare = evidence.of("") if said.dimension in UNDECLARED else []
+        stated = [k for k in ground.stated if comparable(k.dimension, said.dimension)]
+        return [*evidence.of(said.dimension), *bare, *stated]
     if claim.unit == "count" or claim.note:
         known = evidence.of("")
         return [k for k in known if _counts_same(claim.note, k.shown)] or known
@@ -171,7 +188,9 @@ def fits(said: Measure, known: Known, hedge: Hedge, claim: Claim) -> bool:
     gap = abs(said.value - value)
     if gap < 1e-6 * max(1.0, abs(known.value)):
         return True
-    if said.value < 0 or (known.dimension == "any" and said.dimension == ""):
+    bare = known.dimension == "any" and said.dimension == ""
+    undeclared = known.dimension in ("any", "") and said.dimension in UNDECLARED
+    if said.value < 0 or bare or undeclared:
         return gap < 1e-6
     far = abs(gap / known.value) if known.value else 1.0
     converted = said.step != step_of(claim.value) or claim.note == "k"

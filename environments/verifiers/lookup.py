@@ -11,7 +11,8 @@ from environments.verifiers.evidence import Evidence, tokens_of
 
 def code_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str | None:
     """None where a code was shown or the user named it, else the code that comes closest."""
-    if evidence.has_words(value) or f" {_folded(value)} " in tokens_of(said):
+    theirs = tokens_of(said)
+    if any(evidence.has_words(way) or f" {_folded(way)} " in theirs for way in _ways(value)):
         return None
     if len(value) == 3 and _of_named_city(value, said):
         return None
@@ -19,6 +20,15 @@ def code_supported(value: str, evidence: Evidence, said: Sequence[str]) -> str |
         return None
     shown = {m[0].upper() for text in evidence.texts if len(text) < 40 for m in _TOKEN.finditer(text)}
     return next(iter(difflib.get_close_matches(value, sorted(shown), 1, 0.5)), "")
+
+
+def _ways(code: str) -> tuple[str, ...]:
+    """A short code as it may be written: UA16, UA 16 and UA-16."""
+    parts = _SHORT.fullmatch(code)
+    return (code,) if parts is None else (code, f"{parts[1]}{parts[2]}", f"{parts[1]} {parts[2]}")
+
+
+_SHORT = re.compile(r"([A-Z]{1,3}|[A-Z]\d|\d[A-Z])[ -]?(\d{1,4})")
 
 
 def _folded(value: str) -> str:

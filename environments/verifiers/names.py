@@ -95,6 +95,14 @@ FIRST: tuple[Rule, ...] = (
 )  # fmt: skip
 _EDGE, _TAIL = r"(?<![A-Za-z0-9_#@.])", r"(?![A-Za-z0-9_])"
 CODES: tuple[Rule, ...] = (
+    (
+        re.compile(
+            rf"{_EDGE}(?P<letters>[B-HJ-Z]|[A-Z]{{2}}|[A-Z]\d|\d[A-Z])[ \u00a0](?P<digits>\d{{2,4}}){_TAIL}"
+            r"(?![.,:/]\d)",
+            re.A,
+        ),
+        lambda m: _spaced_code(m),
+    ),
     (re.compile(r"#[A-Za-z]*\d[A-Za-z0-9-]*", re.A), _code),
     (
         re.compile(
@@ -134,3 +142,11 @@ def _mixed_code(match: re.Match[str]) -> Sequence[Claim] | None:
     if re.fullmatch(r"\d+(?:st|nd|rd|th|x|X|s)|\d+-[a-z]+(?:-[a-z]+)*|[a-z]+-\d+|[A-Za-z]+-[A-Za-z]+", said):
         return None
     return _code(match)
+
+
+def _spaced_code(match: re.Match[str]) -> Sequence[Claim] | None:
+    """`UA 16` is the code UA16; an ordinary word in capitals with a number behind it is none."""
+    letters = match["letters"]
+    if letters in _NO_CODES or (letters.isalpha() and len(letters) > 1 and common(letters)):
+        return None
+    return [Claim("code", letters + match["digits"], None, *match.span())]

@@ -20,7 +20,8 @@ from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
 from environments.task import Fact, Goal
 from environments.verifier import VerifierError
-from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, same_value, states
+from environments.verifiers.claims import Claim, claims, left_open, same_value, states
+from environments.verifiers.commitment import taken_back
 from environments.verifiers.reasons import DONE, TAKEN_BACK, coded, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
@@ -28,8 +29,8 @@ from environments.verifiers.wording import quoted
 from environments.world import World
 
 _MODULES = (
-    "calendar chinese claim claims conditions counts dates derivation english evidence folding ground grounding lookup "
-    "names operands outcome quantities reasons rows state veto wording"
+    "calendar chinese claim claims commitment conditions counts dates derivation english evidence folding ground "
+    "grounding lookup names operands outcome quantities reasons rows state veto wording"
 )
 _PARTS = (*(f"{name}.py" for name in _MODULES.split()), "data/common_words.txt")
 """What decides a verdict."""
@@ -41,14 +42,8 @@ REFUSALS = {
 }
 """The typed reasons for not solving a task, and how each is said."""
 
-_OPEN = re.compile(
-    r"(?i)\b(?:maybe|perhaps|possibly|might|probably|guess(?:ed|ing)?|unsure|not sure|cannot confirm"
-    r"|made (?:it|this|that) up|ignore (?:it|this|that)|(?:is|are|was) (?:false|wrong|untrue|incorrect))\b"
-)
-_NOT = re.compile(r"(?i)\b(?:not|never)\b|n't\b")
 _NO_TOOL = re.compile(r"(?i)\bno (?:such )?tools?\b")
 """A "no" that answers nothing."""
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
 
 def shown(observation: object) -> list[str]:
@@ -155,27 +150,20 @@ def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
-    if hedged := [f for f in goal.forbidden if states(answer, f)]:
+    if hedged := [f for f in goal.forbidden if states(answer, f, rather=goal.required)]:
         return "hedged", hedged[0].value
-    if denied := _denied_fact(answer, goal.required) if coded(attempt.task.world) else _denial(answer, goal):
+    if open_ := [words for f in goal.required if (words := left_open(answer, f))]:
+        return "hedged", open_[0]
+    if denied := _denied_fact(answer, goal.required):
         return "hedged", denied
     second = None if coded(attempt.task.world) else _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
 
 
-def _denial(answer: str, goal: Goal) -> str | None:
-    """Words that take the answer back or leave it open; "not" may stand in an answer that says yes or no."""
-    verdict = any(f.kind == "word" and f.value in VERDICT_WORDS for f in goal.required)
-    found = _OPEN.search(answer) or (None if verdict else _NOT.search(answer))
-    return found[0] if found else None
-
-
 def _denied_fact(answer: str, facts: Sequence[Fact]) -> str | None:
-    """Words that leave the answer open or take it back, or a sentence that denies what it states."""
-    if found := _OPEN.search(answer) or TAKEN_BACK.search(answer):
-        return found[0]
-    stating = (s for s in _SENTENCE.split(answer) if any(states(s, f) for f in facts))
-    return next((s.strip() for s in stating if _NOT.search(s)), None)
+    """Words that leave the answer open, deny it or take it back, or say that its work was never done."""
+    never = TAKEN_BACK.search(answer)
+    return never[0] if never else taken_back(answer, facts)
 
 
 def _unseen(attempt: Attempt) -> tuple[str, str] | None:

@@ -28,6 +28,13 @@ _SPELLINGS = {
     "grams": "g gram grams",
     "lb": "lb lbs",
     "kwh": "kwh",
+    "litres": "l litre litres liter liters",
+    "ml": "ml millilitre millilitres milliliter milliliters",
+    "tonnes": "tonne tonnes",
+    "kcal": "kcal calorie calories",
+    "gb": "gb gigabyte gigabytes",
+    "mb": "mb megabyte megabytes",
+    "square metres": "sqm m2 m²",
     "percent": "% percent pct",
 }
 UNITS = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling in spellings.split()}
@@ -41,13 +48,20 @@ _SCALE = {
     "business days": ("business days", 1.0),
     "metres": ("length", 1.0), "km": ("length", 1000.0), "miles": ("length", 1609.344), "feet": ("length", 0.3048),
     "cm": ("length", 0.01), "nautical miles": ("length", 1852.0),
-    "kg": ("mass", 1.0), "grams": ("mass", 0.001), "lb": ("mass", 0.45359237),
+    "kg": ("mass", 1.0), "grams": ("mass", 0.001), "lb": ("mass", 0.45359237), "tonnes": ("mass", 1000.0),
+    "jin": ("mass", 0.5),
+    "litres": ("volume", 1.0), "ml": ("volume", 0.001), "gb": ("data", 1024.0), "mb": ("data", 1.0),
 }  # fmt: skip
+UNDECLARED = frozenset(("volume", "data", "kcal", "square metres"))
+"""Dimensions in which tools seldom name their unit: a number without one may be of them, exactly as it stands."""
 CURRENCIES = ("euros", "dollars", "pounds", "yuan")
 _MONEY_FIELDS = re.compile(
     r"(?i)(price|cost|fee|fare|total|amount|balance|refund|charge|payment|paid|tax|tariff|deposit|budget)s?$"
 )
-_TIME_FIELDS = {"minutes": "minutes", "hours": "hours", "days": "days", "km": "km", "duration_min": "minutes"}
+_TIME_FIELDS = {
+    "minutes": "minutes", "hours": "hours", "days": "days", "km": "km", "duration_min": "minutes", "litres": "litres",
+    "liters": "litres", "ml": "ml", "kcal": "kcal", "gb": "gb", "mb": "mb", "kg": "kg",
+}  # fmt: skip
 
 
 CLOSE = 0.06
@@ -96,7 +110,7 @@ def unit_of_field(path: tuple[str, ...], units: Mapping[str, str]) -> str:
     """Unit of a numeric field: the world's own word for it or for what it is part of, else what its name tells."""
     for key in reversed(path):
         if key in units:
-            return units[key]
+            return UNITS.get(units[key].lower(), units[key])
     for key in reversed(path):
         if _MONEY_FIELDS.search(key):
             return "money"
@@ -130,16 +144,22 @@ def value_in_words(said: str) -> int:
 
 NUMBER = (
     r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d|,\d)"
-    r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:[ \u00a0\u202f]\d{3})+,\d{2}(?!\d)"
-    r"|\d{1,3}(?:['’\u00a0\u202f]\d{3})+(?:\.\d+)?(?!\d)"
+    r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d{1,3}(?:[ \u00a0\u2009\u202f]\d{3})+,\d{2}(?!\d)"
+    r"|\d{1,3}(?:['’\u00a0\u2009\u202f]\d{3})+(?:\.\d+)?(?!\d)"
     r"|\d++(?:\.\d++)?+"
 )
 """Pattern of a number in digits: 1234.5, 1,234.5, 1'234.5, 1.234,50 and 1 234,50."""
 
 
+GROUPED = (
+    r"(?<![A-Za-z0-9_.,'’/:-])(?<!\d )(?P<number>[1-9]\d{0,2}(?:[ '’\u00a0\u2009\u202f]\d{3})+(?:[.,]\d{1,2})?)(?!\d)"
+)
+"""Pattern of a number whose thousands stand apart by a blank or an apostrophe: 1 299, or else a 1 and 299."""
+
+
 def digits_value(said: str) -> str:
     """The number that `said` spells, as a plain decimal."""
-    said = re.sub(r"[ '’\u00a0\u202f]", "", said)
+    said = re.sub(r"[ '’\u00a0\u2009\u202f]", "", said)
     if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+|\d+,\d{1,2}", said):
         return said.replace(".", "").replace(",", ".")
     return said.replace(",", "")

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import NamedTuple
 
 from environments.verifiers.claim import Claim
@@ -115,8 +115,8 @@ def _same(claim: Claim, other: Claim) -> bool:
     if claim.kind == "number":
         return _same_number(claim, other)
     if claim.kind == "date":
-        short, long = sorted((claim.value, other.value), key=len)
-        return bool(short) and long.endswith(short)
+        pairs = (sorted(pair, key=len) for pair in product(claim.readings, other.readings))
+        return any(bool(short) and long.endswith(short) for short, long in pairs)
     halves = (
         claim.kind == "time" and (claim.note or other.note) and int(claim.value[:2]) % 12 == int(other.value[:2]) % 12
     )

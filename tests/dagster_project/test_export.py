@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from dagster_project.commands import app
+from dagster_project.commands.gate import tasks_in
 from environments.episode import Episode
 from environments.formats.atif import read_trajectory
 from environments.formats.harbor import digest_of, read_task
@@ -99,6 +100,38 @@ def test_what_cannot_be_done_is_one_clear_line(home: Path, arguments: tuple[str,
     assert failed.exit_code != 0
     assert told in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_hidden_and_honeypot_episodes_stay_in_the_house_unless_asked_for(home: Path) -> None:
+    pot = task_of("weather").model_copy(update={"instruction": "Sweet?", "split": "honeypot"})
+    lake = Lake(root=str(home / "lake"))
+    lake.write("tasks/honeypots", tasks_frame([pot]))
+    stranger = task_of("flight").model_copy(update={"instruction": "Whose?"})
+    write_segment(home / "episodes", 0, played([*TASKS, pot, stranger], NoisyTeacher(0.0)))
+    done = run("export", "atif", home / "episodes", home / "atif")
+    assert "2 trajectories" in done.stdout
+    assert "left out: 1 hidden, 1 honeypot, 1 unknown (--include-hidden" in done.stdout
+    assert len(list((home / "atif").iterdir())) == 2
+    tasks_frame([stranger]).write_parquet(home / "theirs.parquet")
+    named = run("export", "atif", home / "episodes", home / "named", "--tasks", home / "theirs.parquet")
+    assert "3 trajectories" in named.stdout
+    assert "left out: 1 hidden, 1 honeypot (" in named.stdout
+    assert "5 trajectories" in run("export", "atif", home / "episodes", home / "all", "--include-hidden").stdout
+
+
+def test_hidden_and_honeypot_tasks_stay_in_the_house_unless_asked_for(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "left out: 1 hidden (--include-hidden" in run("export", "harbor", home / "harbor").stdout
+    assert "3 task folders" in run("export", "harbor", home / "more", "--include-hidden").stdout
+    monkeypatch.setenv("LOOPWRIGHT_TAU2", str(small_tau2(home / "tau2")))
+    run("import", "tau2", "retail", home / "retail.jsonl")
+    tasks = [t.model_copy(update={"split": "train"}) for t in tasks_in(home / "retail.jsonl")]
+    tasks[0] = tasks[0].model_copy(update={"split": "honeypot"})
+    tasks_frame(tasks).write_parquet(home / "retail.parquet")
+    done = run("export", "tau2", "retail", home / "again", "--tasks", home / "retail.parquet")
+    assert f"{len(tasks) - 1} tasks of retail" in done.stdout
+    assert "left out: 1 honeypot (--include-hidden" in done.stdout
 
 
 def test_a_file_of_tasks_serves_as_a_source(home: Path) -> None:

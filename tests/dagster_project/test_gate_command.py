@@ -19,7 +19,8 @@ def test_a_file_of_tasks_goes_through_the_gate(tmp_path: Path) -> None:
     file.write_text("\n".join(t.model_dump_json() for t in (sound, broken, sound)))
     for _ in range(2):
         done = RUN.invoke(app, ["gate", str(file), "--out", str(out), "--workers", "1", "--sample", "0"])
-        assert done.exit_code == 0, done.output
+        assert done.exit_code == 1, "one line says what another says"
+        assert f"{file}, line 3: the same task as number 1, which is used" in done.output
         assert "1 of 2 tasks admitted, 1 to quarantine" in done.output
         assert f"{broken.task_id}  gold: reward 0" in done.output
     assert pl.read_parquet(out / "admitted.parquet")["task_id"].to_list() == [sound.task_id]
@@ -27,12 +28,16 @@ def test_a_file_of_tasks_goes_through_the_gate(tmp_path: Path) -> None:
     assert set(pl.read_parquet(out / "report.parquet")["task_id"]) == {sound.task_id, broken.task_id}
 
 
-def test_what_is_no_task_is_named_by_its_line(tmp_path: Path) -> None:
-    file = tmp_path / "tasks.jsonl"
-    file.write_text(task_of("weather").model_dump_json() + "\n{}\n")
-    done = RUN.invoke(app, ["gate", str(file), "--out", str(tmp_path)])
-    assert done.exit_code == 2
-    assert "line 2 is no task" in done.output
+def test_bad_lines_are_named_kept_and_do_not_stop_the_good_ones(tmp_path: Path) -> None:
+    file, out = tmp_path / "tasks.jsonl", tmp_path / "out"
+    lost = task_of("weather").model_copy(update={"world": "atlantis"})
+    file.write_text(f"{lost.model_dump_json()}\n{task_of('flight').model_dump_json()}\n{{}}\n")
+    done = RUN.invoke(app, ["gate", str(file), "--out", str(out), "--workers", "1", "--sample", "0"])
+    assert done.exit_code == 1
+    assert "1 of 1 tasks admitted" in done.output
+    assert f"{file}, line 1, world: no world named 'atlantis'; there are: airline" in done.output
+    assert f"{file}, line 3, family: Field required" in done.output
+    assert set(pl.read_parquet(out / "refused.parquet")["number"]) == {1, 3}
 
 
 def test_a_line_may_hold_what_other_tools_take_for_its_end(tmp_path: Path) -> None:
@@ -48,7 +53,7 @@ def test_a_line_may_hold_what_other_tools_take_for_its_end(tmp_path: Path) -> No
         ("bytes.jsonl", b"\xff\xfe", "bytes.jsonl cannot be read"),
         ("torn.parquet", b"PAR1", "torn.parquet cannot be read"),
         ("empty.jsonl", b"", "empty.jsonl holds no tasks"),
-        ("half.jsonl", b'{"world": "desk"}', "no task: Field required (family)"),
+        ("half.jsonl", b'{"world": "desk", "goal": 1}', "half.jsonl, line 1, family: Field required"),
         ("folder", None, "Is a directory"),
         ("fine.jsonl", task_of("weather").model_dump_json().encode(), "File exists"),
     ],
@@ -60,4 +65,5 @@ def test_a_file_that_holds_no_tasks_is_one_clear_line(tmp_path: Path, name: str,
     done = RUN.invoke(app, ["gate", str(file), "--out", str(out)])
     assert done.exit_code == 2
     assert told in done.output
-    assert len(done.output.splitlines()) == 1
+    assert len(done.output.splitlines()) == 1 or "line 1" in told
+    assert "Traceback" not in done.output

@@ -1,5 +1,6 @@
 """The rollout engine: three outcomes by type, tools on offer, budgets, keys, and batches that repeat."""
 
+import errno
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,16 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from environments.budget import BudgetSpent
 from environments.episode import Attempt, Invalid, NoResult, ResultKey, Scored, Verdict, scored_rewards
 from environments.policies.scripted import Gold, NoisyTeacher
-from environments.policy import Answer, Malformed
+from environments.policy import Action, Answer, Malformed
 from environments.rollout import attempts_at, result_key, rollouts
-from environments.verifier import VerifierError
+from environments.verifier import VerifierError, verifier_failure
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.world import World, WorldFailure, WorldPool
 from environments.worlds.atlas.tasks import fresh_tasks
 from environments.worlds.atlas.world import AtlasWorld
 from tests.environments.builders import Script, call, flights, forecast, played, task_of
+from training.journal import episodes_frame, verifier_failures
 
 
 class Flaky(AtlasWorld):
@@ -208,3 +211,46 @@ def test_half_a_character_of_a_policy_ends_no_batch_and_can_be_stored() -> None:
         [episode] = played([task_of("weather")], Script(*actions))
         assert isinstance(episode.verdict, Scored)
         pl.DataFrame([episode.row()])
+
+
+class Stumbling(OutcomeVerifier):
+    """A verifier with a fault: it cannot read one answer, and its disk is full at another."""
+
+    version = "stumbling"
+
+    def grade(self, attempt: Attempt, world: World) -> Scored:
+        """Any attempt."""
+        if attempt.answer == "9" * 5000:
+            int(attempt.answer)
+        if attempt.answer == "fill":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if attempt.answer == "spend":
+            raise BudgetSpent("the next call could cost more than is left")
+        return super().grade(attempt, world)
+
+
+class Each(Script):
+    """Gives each task's attempt its own answer."""
+
+    def next(self, attempt: Attempt) -> Action:
+        """The action that is due."""
+        return Answer("9" * 5000) if attempt.task.family == "route" else Gold().next(attempt)
+
+
+def test_a_verifier_that_stumbles_ends_no_batch_and_pays_nothing() -> None:
+    episodes = played([task_of("weather"), task_of("route"), task_of("flight")], Each("?"), verifier=Stumbling())
+    assert scored_rewards(episodes) == [1.0, 0.0, 1.0]
+    why = verifier_failure(episodes[1])
+    assert isinstance(episodes[1].verdict, Scored)
+    assert episodes[1].verdict.cause == "verifier_failed"
+    assert why is not None
+    assert why.startswith("ValueError: Exceeds the limit")
+    assert "tests.environments.test_rollout:" in why, "the traceback says where"
+    assert [verifier_failure(e) for e in (episodes[0], episodes[2])] == [None, None]
+    assert verifier_failures(episodes_frame(episodes))["episode_id"].to_list() == [episodes[1].episode_id]
+
+
+@pytest.mark.parametrize(("said", "error"), [("fill", OSError), ("spend", BudgetSpent)])
+def test_what_no_later_attempt_can_escape_ends_the_run(said: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        played([task_of("weather")], Script(said), verifier=Stumbling())

@@ -9,7 +9,7 @@ from environments.episode import Attempt, Scored
 from environments.gate.audit import unearned
 from environments.gate.broken import BROKEN
 from environments.gate.examine import Depth, examined, gate_version
-from environments.gate.finding import Bound, Finding, Kind, Status, exploits_among, first_failure
+from environments.gate.finding import Bound, Finding, Kind, Status, broke_the_verifier, exploits_among, first_failure
 from environments.gate.ground import Ground
 from environments.gate.labelled import broken_tasks, caught_by, good_tasks, known, right_answers
 from environments.gate.witness import Plan
@@ -105,7 +105,28 @@ def test_a_broken_verifier_does_not_stop_the_other_tasks() -> None:
     broken = BROKEN["the verifier breaks"].make(task_of("route"))
     found = examined([sound, broken], ground(), Depth())
     assert first_failure(found[sound.task_id]) is None
-    assert [f.check for f in found[broken.task_id]] == ["crash"]
+    [gold] = [f for f in found[broken.task_id] if f.check == "gold"]
+    assert gold.evidence.startswith("the verifier broke: ValueError: could not convert string to float: 'some'")
+
+
+class Touchy(OutcomeVerifier):
+    """A verifier that stumbles over an answer without a letter, as cheating policies give."""
+
+    version = "touchy"
+
+    def grade(self, attempt: Attempt, world: World) -> Scored:
+        """Any attempt."""
+        first = next(c for c in attempt.answer or "" if c.isalpha())
+        return super().grade(attempt, world) if first else Scored(0.0, 0.0, False, "empty")
+
+
+def test_a_cheat_that_makes_the_verifier_stumble_keeps_the_task_out_and_is_counted() -> None:
+    task = task_of("weather")
+    found = examined([task], ground(Touchy()), Depth())[task.task_id]
+    broke = broke_the_verifier(found)
+    assert {f.kind for f in broke} == {Kind.CHEAT}
+    assert first_failure(found) == broke[0]
+    assert "StopIteration" in broke[0].evidence
 
 
 class Lost(AtlasWorld):

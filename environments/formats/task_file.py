@@ -1,0 +1,101 @@
+"""Tasks from files that people edit: every record that is none is named with its place and field, and the others count.
+
+A goal that is not what its author meant is worse than none. So a field that no task has is refused and not ignored, and
+of two different tasks with one id neither is chosen silently.
+
+Source: pipeline law 8 (bad input gets a clear error, the good rows go on).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, Final, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from environments.fault import Fault
+from environments.task import Booking, Call, Case, Change, Fact, Goal, Order, Saying, Task, UserGoal, Written
+
+_MODELS: Final[tuple[type[BaseModel], ...]] = (
+    Task, Goal, Fact, Call, Booking, Change, Order, Case, Written, Saying, UserGoal, Fault,
+)  # fmt: skip
+_FIELDS: Final = tuple(sorted({name for model in _MODELS for name in model.model_fields}))
+
+
+class Record(NamedTuple):
+    """A task and where it stands."""
+
+    number: int
+    """Line of a text file, or row of a table, from 1."""
+    task: Task
+
+
+class Refused(NamedTuple):
+    """A record that is no task, or none that can be used."""
+
+    number: int
+    field: str
+    """Where in the record, `goal.required.0.value` for example; empty where it is about the whole."""
+    problem: str
+
+
+class TaskFile(NamedTuple):
+    """What a file holds, in its order."""
+
+    records: list[Record]
+    refused: list[Refused]
+    """A record with several mistakes has one entry for each."""
+
+    @property
+    def tasks(self) -> list[Task]:
+        """What can be used."""
+        return [record.task for record in self.records]
+
+
+def read_records(texts: Iterable[tuple[int, str]]) -> TaskFile:
+    """The tasks in numbered texts of JSON; blank ones count for nothing.
+
+    Of records with the same task the first is used. Where they differ in what is no part of a task's id (gold solution,
+    split, twin), none is: which of them was meant nobody can tell.
+    """
+    read: dict[str, list[Record]] = defaultdict(list)
+    refused: list[Refused] = []
+    for number, text in texts:
+        try:
+            task = Task.model_validate_json(text, extra="forbid") if text.strip() else None
+        except ValidationError as error:
+            refused += [_refused(number, mistake) for mistake in error.errors()]
+        else:
+            if task is not None:
+                read[task.task_id].append(Record(number, task))
+    records: list[Record] = []
+    for same in read.values():
+        differs = any(record.task != same[0].task for record in same)
+        records += [] if differs else same[:1]
+        refused += _repeated(same, differs=differs)
+    return TaskFile(sorted(records, key=lambda r: r.number), sorted(refused))
+
+
+def in_worlds(found: TaskFile, problem_of: Callable[[str], str | None]) -> TaskFile:
+    """The file without the tasks of worlds that cannot be opened; `problem_of` says what is wrong with one, or None."""
+    problems = {world: problem_of(world) for world in sorted({r.task.world for r in found.records})}
+    out = [Refused(r.number, "world", why) for r in found.records if (why := problems[r.task.world])]
+    return TaskFile([r for r in found.records if not problems[r.task.world]], sorted([*found.refused, *out]))
+
+
+def _repeated(same: Sequence[Record], *, differs: bool) -> list[Refused]:
+    """What is refused of the records of one task id."""
+    numbers = [record.number for record in same]
+    if not differs:
+        return [Refused(n, "", f"the same task as number {numbers[0]}, which is used") for n in numbers[1:]]
+    fields = [name for name in Task.model_fields if len({str(getattr(r.task, name)) for r in same}) > 1]
+    why = f"numbers {', '.join(map(str, numbers))} are one task and differ in {', '.join(fields)}: keep the one meant"
+    return [Refused(n, fields[0], why) for n in numbers]
+
+
+def _refused(number: int, mistake: Any) -> Refused:
+    place = [str(part) for part in mistake["loc"]]
+    if mistake["type"] != "extra_forbidden":
+        return Refused(number, ".".join(place), mistake["msg"])
+    near = get_close_matches(place[-1], _FIELDS, n=1)
+    return Refused(number, ".".join(place), "no task has this field" + (f"; {near[0]!r} was meant?" if near else ""))
