@@ -7,7 +7,9 @@ from typing import Any, Final, TypeVar
 
 from training.processes import one_thread_each
 
-Held, Part, Made = TypeVar("Held"), TypeVar("Part"), TypeVar("Made")
+Held = TypeVar("Held")
+Part = TypeVar("Part")
+Made = TypeVar("Made")
 _AHEAD: Final = 2
 """Parts on their way for each process: more would only fill memory."""
 

@@ -85,9 +85,9 @@ class Reader(NamedTuple):
         asked = pl.DataFrame({"query_id": query_ids, "text": texts}, schema={"query_id": pl.String, "text": pl.String})
         fresh = asked.join(_all_rows(known).select("query_id"), on="query_id", how="anti", maintain_order="left")
         done = 0
-        for rows in self._segments_of(fresh):
-            known.append(self._keep(*rows, len(known)))
-            done += len(rows[0])
+        for segment in self._segments_of(fresh):
+            known.append(self._keep(*segment, len(known)))
+            done += len(segment[0])
             LOG.info("%s of %s new queries are read", f"{done:,}", f"{len(fresh):,}")
         rows = asked.select("query_id").join(
             _all_rows(known).with_row_index("slot"), on="query_id", how="left", maintain_order="left"

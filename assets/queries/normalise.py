@@ -17,7 +17,8 @@ import polars as pl
 ID_BYTES: Final = 10
 """80 bits: among 30 million queries two share an id with a chance below 1e-9."""
 ROWS_AT_ONCE: Final = 500_000
-_Piece, _Made = TypeVar("_Piece"), TypeVar("_Made")
+_Piece = TypeVar("_Piece")
+_Made = TypeVar("_Made")
 QUERY_COLUMNS: Final = ("query_id", "text", "normal", "context", "language", "support", "first_seen", "last_seen")
 
 _ODD: Final = r"[^a-z0-9 ]|  |^ | $|^$"
