@@ -122,6 +122,16 @@ def test_scrubbing_twice_changes_nothing_and_leaves_nothing(parts: list[str]) ->
     assert len(personal_rows(once)) == 0
 
 
+def test_rows_are_scrubbed_alike_however_many_are_read_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = pl.Series([f"call 138 1234 {row:04}" if row % 3 else f"row {row} of a@b.org" for row in range(50)] + [None])
+    whole = scrub(texts)
+    monkeypatch.setattr("assets.queries.scrub.ROWS_AT_ONCE", 7)
+    parts = scrub(texts)
+    assert parts.text.equals(whole.text)
+    assert parts.counts == whole.counts
+    assert whole.counts["email"] == 17
+
+
 def test_the_quick_look_finds_every_text_that_the_reader_would_mask() -> None:
     assert len(personal_rows(pl.Series(EVERY_VALUE))) == len(EVERY_VALUE)
 
