@@ -21,19 +21,16 @@ def code_of(module: str, packages: tuple[str, ...] = PACKAGES) -> str:
     Raises:
         FileNotFoundError: there is no such module.
     """
-    seen: dict[str, str] = {}
-    _collect(module, packages, seen)
-    text = "\n".join(f"{name} {digest}" for name, digest in sorted(seen.items()))
+    digests: dict[str, str] = {}
+    known, pending = {module}, [module]
+    while pending:
+        name = pending.pop()
+        imports, digests[name] = _parsed(_file_of(name).read_text(encoding="utf-8"))
+        new = {other for other in imports if other.partition(".")[0] in packages} - known
+        known |= new
+        pending += filter(_is_module, new)
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-
-
-def _collect(module: str, packages: tuple[str, ...], seen: dict[str, str]) -> None:
-    if module in seen:
-        return
-    imports, seen[module] = _parsed(_file_of(module).read_text(encoding="utf-8"))
-    for name in imports:
-        if name.partition(".")[0] in packages and _is_module(name):
-            _collect(name, packages, seen)
 
 
 @cache  # what several modules import is parsed once: loading the definitions asks for the hashes of all of them
