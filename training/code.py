@@ -26,7 +26,7 @@ def code_of(module: str, packages: tuple[str, ...] = PACKAGES) -> str:
     while pending:
         name = pending.pop()
         imports, digests[name] = _parsed(_file_of(name).read_text(encoding="utf-8"))
-        new = {other for other in imports if other.partition(".")[0] in packages} - known
+        new = {other for other in imports - known if other.partition(".")[0] in packages}
         known |= new
         pending += filter(_is_module, new)
     text = "\n".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
@@ -34,18 +34,18 @@ def code_of(module: str, packages: tuple[str, ...] = PACKAGES) -> str:
 
 
 @cache  # what several modules import is parsed once: loading the definitions asks for the hashes of all of them
-def _parsed(text: str) -> tuple[tuple[str, ...], str]:
+def _parsed(text: str) -> tuple[frozenset[str], str]:
     """Modules that a text may import, and the hash of its tree."""
     words: list[str] = []
-    imports: dict[str, None] = {}
+    imports: set[str] = set()
     _walk(ast.parse(text), words, imports)
-    return tuple(imports), hashlib.blake2b("\n".join(words).encode(), digest_size=8).hexdigest()
+    return frozenset(imports), hashlib.blake2b("\n".join(words).encode(), digest_size=8).hexdigest()
 
 
-def _walk(node: ast.AST, words: list[str], imports: dict[str, None]) -> None:
+def _walk(node: ast.AST, words: list[str], imports: set[str]) -> None:
     """Write the tree without its docstrings as words, and note what it imports; `ast.walk` and `ast.dump` in one."""
     words.append(type(node).__name__)
-    imports.update(dict.fromkeys(_imported_by(node)))
+    imports.update(_imported_by(node))
     for field in node._fields:
         value = getattr(node, field, None)
         parts = value if isinstance(value, list) else [value]
