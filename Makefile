@@ -7,6 +7,7 @@ PYTHON ?= python3.11
 VENV ?= .venv
 EXTRAS ?= cpu,train,plot,dev
 TORCH_INDEX ?=
+COMPILE ?= --compile
 PORT ?= 3000
 WORKERS ?= 2
 BIN := $(VENV)/bin
@@ -40,8 +41,8 @@ install: $(INSTALLED)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(if $(TORCH_INDEX),$(BIN)/python -m pip install -q --compile -c constraints.txt --index-url $(TORCH_INDEX) torch==2.13.0)
-	$(BIN)/python -m pip install -q --compile -c constraints.txt -e '.[$(EXTRAS)]'
+	$(if $(TORCH_INDEX),$(BIN)/python -m pip install -q $(COMPILE) -c constraints.txt --index-url $(TORCH_INDEX) torch==2.13.0)
+	$(BIN)/python -m pip install -q $(COMPILE) -c constraints.txt -e '.[$(EXTRAS)]'
 	@touch $@
 
 clean: # all state: lake, registry, Dagster's own; the virtual environment stays

@@ -1,5 +1,8 @@
 """Composition root: everything Dagster loads, and nothing else."""
 
+from importlib import import_module
+from pkgutil import iter_modules
+
 import dagster as dg
 
 import assets
@@ -15,13 +18,15 @@ from resources.sandboxes import SandboxSettings
 from resources.trainer import Trainer
 
 profile = profiles.bind_active_profile()  # before the stages are imported: their config classes take its sizes
+stages = sorted(folder.name for folder in iter_modules(assets.__path__) if folder.ispkg)
 
-defs = dg.Definitions(
-    assets=dg.load_assets_from_package_module(assets, include_specs=True),
-    asset_checks=dg.load_asset_checks_from_package_module(assets),
+defs = dg.Definitions(  # of the whole package, Dagster would load every module, also what only a step needs
+    assets=dg.load_assets_from_modules([import_module(f"assets.{stage}.assets") for stage in stages]),
+    asset_checks=dg.load_asset_checks_from_modules([import_module(f"assets.{stage}.checks") for stage in stages]),
     jobs=JOBS,
     schedules=SCHEDULES,
     sensors=SENSORS,
+    executor=dg.in_process_executor,  # as in a demo: a process for each step and check starts longer than it works
     resources={
         "lake": Lake(root=str(profiles.home() / "lake")),
         "registry": Registry(url=profiles.registry_url()),

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -60,57 +61,72 @@ class Factory:
         """Data version by stage."""
         return {key: artefact.data_version for key, artefact in self.made().items()}
 
+    def links(self) -> dict[str, set[str]]:
+        """By stage, the stages that its latest artefact was made from."""
+        registry = Registry(url=f"sqlite:///{self.home / 'registry.db'}")
+        return {key: {a.key for a in registry.made_from(key, version)} for key, version in self.versions().items()}
+
+
+class Factories(NamedTuple):
+    """Two finished factories of other paths, hash seeds and thread counts."""
+
+    one: Factory
+    """Made in one go, and then made anew on its own state."""
+    first: dict[str, str]
+    """Its data versions before it was made anew."""
+    links: dict[str, set[str]]
+    """What they were made from."""
+    other: Factory
+    """Killed three times on the way."""
+
 
 @pytest.fixture(scope="module")
-def factories(tmp_path_factory: pytest.TempPathFactory) -> tuple[Factory, Factory]:
-    """Two finished factories of other paths, hash seeds and thread counts; the second was killed three times."""
+def factories(tmp_path_factory: pytest.TempPathFactory) -> Factories:
+    """Both, side by side: the one is made anew while the other, which was killed, goes on."""
     root = tmp_path_factory.mktemp("factories")
     one = Factory(root / "one", PYTHONHASHSEED="1", POLARS_MAX_THREADS="1")
     other = Factory(root / "other", PYTHONHASHSEED="2", POLARS_MAX_THREADS="2")
-    undisturbed = one.start()
+    going_on = [one.start()]
     try:
         for pattern in KILLED_AT:
             other.kill_when(pattern)
-        assert other.start().wait(1_200) == 0, other.said()
-        assert undisturbed.wait(1_200) == 0, one.said()
+        going_on.append(other.start())
+        assert going_on[0].wait(1_200) == 0, one.said()
+        first, links = one.versions(), one.links()
+        going_on.append(one.start("--again"))
+        assert going_on[1].wait(1_200) == 0, other.said()
+        assert going_on[2].wait(1_200) == 0, one.said()
     finally:
-        undisturbed.kill()
-        undisturbed.wait()
-    return one, other
+        for process in going_on:
+            process.kill()
+            process.wait()
+    return Factories(one, first, links, other)
 
 
-def test_every_stage_is_made_registered_and_linked(factories: tuple[Factory, Factory]) -> None:
-    made = factories[0].made()
-    assert list(made) == PIPELINE
-    registry = Registry(url=f"sqlite:///{factories[0].home / 'registry.db'}")
-    fed_by = {key: {a.key for a in registry.made_from(key, made[key].data_version)} for key in PIPELINE}
+def test_every_stage_is_made_registered_and_linked(factories: Factories) -> None:
+    assert list(factories.first) == PIPELINE
+    fed_by = factories.links
     assert fed_by["pool/lexical_survivors"] == {"queries/distinct_queries"}
     begin = {"queries/raw_queries", "taxonomy/intent_taxonomy", "tasks/judge_grades"}
     assert {key for key, inputs in fed_by.items() if not inputs} == begin
 
 
-def test_made_twice_from_nothing_and_killed_on_the_way_the_versions_are_the_same(
-    factories: tuple[Factory, Factory],
-) -> None:
-    one, other = factories
-    assert one.versions() == other.versions()
-    assert other.said().count("an earlier demo was killed") == len(KILLED_AT)
+def test_made_twice_from_nothing_and_killed_on_the_way_the_versions_are_the_same(factories: Factories) -> None:
+    assert factories.first == factories.other.versions()
+    assert factories.other.said().count("an earlier demo was killed") == len(KILLED_AT)
 
 
-def test_every_layer_keeps_or_drops_each_row(factories: tuple[Factory, Factory]) -> None:
-    found = {layer.name: layer.lost for layer in layers(factories[0].lake)}
+def test_every_layer_keeps_or_drops_each_row(factories: Factories) -> None:
+    found = {layer.name: layer.lost for layer in layers(factories.one.lake)}
     assert len(found) == 8
     assert found == dict.fromkeys(found, 0)
 
 
-def test_made_anew_on_its_own_state_the_versions_are_the_same(factories: tuple[Factory, Factory]) -> None:
-    one = factories[0]
-    before = one.versions()
-    assert one.start("--again").wait(1_200) == 0, one.said()
-    assert one.versions() == before
+def test_made_anew_on_its_own_state_the_versions_are_the_same(factories: Factories) -> None:
+    assert factories.one.versions() == factories.first
 
 
-def test_what_holds_is_not_made_again(factories: tuple[Factory, Factory]) -> None:
-    one = factories[1]
-    assert one.start().wait(300) == 0, one.said()
-    assert f"{len(PIPELINE)} of {len(PIPELINE)} stages hold from before" in one.said()
+def test_what_holds_is_not_made_again(factories: Factories) -> None:
+    other = factories.other
+    assert other.start().wait(300) == 0, other.said()
+    assert f"{len(PIPELINE)} of {len(PIPELINE)} stages hold from before" in other.said()

@@ -6,7 +6,6 @@ not count. Nothing is imported to find it out.
 
 import ast
 import hashlib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -22,41 +21,54 @@ def code_of(module: str, packages: tuple[str, ...] = PACKAGES) -> str:
     Raises:
         FileNotFoundError: there is no such module.
     """
-    seen: dict[str, str] = {}
-    _collect(module, packages, seen)
-    text = "\n".join(f"{name} {digest}" for name, digest in sorted(seen.items()))
+    digests: dict[str, str] = {}
+    known, pending = {module}, [module]
+    while pending:
+        name = pending.pop()
+        imports, digests[name] = _parsed(_file_of(name).read_text(encoding="utf-8"))
+        new = {other for other in imports - known if other.partition(".")[0] in packages}
+        known |= new
+        pending += filter(_is_module, new)
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(digests.items()))
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def _collect(module: str, packages: tuple[str, ...], seen: dict[str, str]) -> None:
-    if module in seen:
-        return
-    tree = ast.parse(_file_of(module).read_text(encoding="utf-8"))
-    seen[module] = ""
-    for name in _imports(tree):
-        if name.partition(".")[0] in packages and _is_module(name):
-            _collect(name, packages, seen)
-    seen[module] = hashlib.blake2b(ast.dump(_without_docstrings(tree)).encode(), digest_size=8).hexdigest()
+@cache  # what several modules import is parsed once: loading the definitions asks for the hashes of all of them
+def _parsed(text: str) -> tuple[frozenset[str], str]:
+    """Modules that a text may import, and the hash of its tree."""
+    words: list[str] = []
+    imports: set[str] = set()
+    _walk(ast.parse(text), words, imports)
+    return frozenset(imports), hashlib.blake2b("\n".join(words).encode(), digest_size=8).hexdigest()
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
-    """Modules that `tree` may import; a name imported from a package may be a module or not."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+def _walk(node: ast.AST, words: list[str], imports: set[str]) -> None:
+    """Write the tree without its docstrings as words, and note what it imports; `ast.walk` and `ast.dump` in one."""
+    words.append(type(node).__name__)
+    imports.update(_imported_by(node))
+    for field in node._fields:
+        value = getattr(node, field, None)
+        parts = value if isinstance(value, list) else [value]
+        if field == "body":
+            parts = [part for part in parts if not _is_text(part)]
+        words.append(str(len(parts)))
+        for part in parts:
+            if isinstance(part, ast.AST):
+                _walk(part, words, imports)
+            else:
+                words.append(repr(part))
 
 
-def _without_docstrings(tree: ast.Module) -> ast.Module:
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [part for part in body if not _is_text(part)]  # type: ignore[attr-defined]
-    return tree
+def _imported_by(node: ast.AST) -> list[str]:
+    """Modules that one statement may import; a name imported from a package may be a module or not."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module is not None:
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return []
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_text(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 

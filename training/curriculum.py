@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +55,8 @@ class Posterior(NamedTuple):
 
     def above(self, bound: float) -> Floats:
         """Probability that the success rate lies above `bound`."""
+        from scipy.special import betainc
+
         values: Floats = 1.0 - betainc(self.alpha_Q, self.beta_Q, bound)
         return values
 

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln
 
 from environments.seeds import stable_hash
 from training.curriculum import Floats
@@ -96,6 +95,8 @@ def _tonight(known: Sequence[Tried], again: Sequence[Tried], draws: int, seed: i
 
 def _grid(family: Sequence[Tried]) -> tuple[Floats, Floats, Floats]:
     """Beta parameters of the grid, and the weight of each point after the family's earlier attempts."""
+    from scipy.special import betaln
+
     mean_G, worth_G = (m.ravel() for m in np.meshgrid(MEANS, WORTHS))
     alpha_G, beta_G = mean_G * worth_G, (1 - mean_G) * worth_G
     log_G = np.zeros(len(alpha_G))

@@ -20,7 +20,6 @@ from typing import Annotated, Final, NamedTuple
 import numpy as np
 import polars as pl
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
-from scipy.special import betaincinv
 
 from environments.episode import ResultKey
 from environments.seeds import stable_hash
@@ -140,6 +139,8 @@ def _rate(won_Q: Floats, tried_Q: Floats) -> tuple[Floats, Floats]:
 
 def interval(known: Posterior, sure: float = SURE) -> tuple[Floats, Floats]:
     """The middle `sure` of each posterior: lower and upper ends."""
+    from scipy.special import betaincinv
+
     low_Q: Floats = betaincinv(known.alpha_Q, known.beta_Q, (1 - sure) / 2)
     high_Q: Floats = betaincinv(known.alpha_Q, known.beta_Q, (1 + sure) / 2)
     return low_Q, high_Q

@@ -107,7 +107,7 @@ class _Arena:
         self.episodes: dict[tuple[str, str, float, int], pl.DataFrame] = {}
 
     def judge(self, admitted: Sequence[Task]) -> Judged:
-        """Temperatures on the development suite, then every score."""
+        """Temperatures on the development suite, then every score; the honeypots are played with what is scored."""
         c = self.config
         self._open(
             {
@@ -121,7 +121,7 @@ class _Arena:
         self._play(wanted_dev(names, c.temperatures, c.k))
         chosen = choose_temperatures(self._played, self.suites["dev"], names, c.temperatures, c.k)
         self.context.log.info("best development temperatures: %s", chosen)
-        self._play(wanted_hidden(suites, chosen, c.k, c.greedy_k))
+        self._play([*wanted_hidden(suites, chosen, c.k, c.greedy_k), *self._at_the_honeypots(chosen)])
         by_suite = {s: self.suites[s] for s in suites}
         pool = WorldPool(world_maker("atlas"))
         verifier = verifier_for(task for tasks in by_suite.values() for task in tasks)
@@ -129,9 +129,11 @@ class _Arena:
 
     def touches(self, temperatures: Mapping[str, float]) -> pl.DataFrame:
         """How often each policy touches the honeypots, at its own temperature."""
-        jobs = [(SUITE, policy, t, self.config.honeypot_k) for policy, t in temperatures.items()]
-        self._play(jobs)
+        jobs = self._at_the_honeypots(temperatures)
         return touch_frame(self.suites[SUITE], {job[1]: self.episodes[job] for job in jobs})
+
+    def _at_the_honeypots(self, temperatures: Mapping[str, float]) -> list[tuple[str, str, float, int]]:
+        return [(SUITE, policy, t, self.config.honeypot_k) for policy, t in temperatures.items()]
 
     def _open(self, suites: Mapping[str, list[Task]]) -> None:
         self.suites = dict(suites)

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TABLE, AFTER_IT = "pool/semantic_survivors", "pool/candidate_pool"
 GROUP = "locations/dagster_project.definitions/asset-groups/pool"
 PATIENCE_MS = 240_000
-"""For a backfill: the daemon looks every half minute, and each step is a process of its own."""
+"""For a backfill: the daemon looks every half minute, and each run is a process of its own."""
 
 
 @pytest.fixture(scope="module")

@@ -142,15 +142,22 @@ def test_stopped_it_says_so_and_no_run_stays_open(tmp_path: Path, monkeypatch: p
         assert not [run for run in instance.get_runs() if run.status in GOING_ON]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The state of a demo up to the queries; every test leaves it whole."""
+    home = tmp_path_factory.mktemp("made")
+    assert demo("--until", "queries", home=home).returncode == 0
+    return home
+
+
 @pytest.mark.parametrize("damage", ["gone", "torn"])
 @pytest.mark.parametrize("table", ["queries/quarantine", "queries/distinct_queries"])
-def test_a_stage_of_which_a_file_is_gone_or_torn_is_made_again(tmp_path: Path, table: str, damage: str) -> None:
-    assert demo("--until", "queries", home=tmp_path).returncode == 0
-    file = tmp_path / "lake" / table / "all.parquet"
+def test_a_stage_of_which_a_file_is_gone_or_torn_is_made_again(made: Path, table: str, damage: str) -> None:
+    file = made / "lake" / table / "all.parquet"
     whole = file.read_bytes()
     file.unlink() if damage == "gone" else file.write_bytes(whole[:100])
-    done = demo("--until", "queries", home=tmp_path)
+    done = demo("--until", "queries", home=made)
     assert done.returncode == 0, done.stderr
     assert f"again: {'its table is gone' if 'distinct' in table and damage == 'gone' else table}" in done.stdout
     assert file.read_bytes() == whole
-    assert "2 of 2 stages hold" in demo("--until", "queries", home=tmp_path).stdout
+    assert "2 of 2 stages hold" in demo("--until", "queries", home=made).stdout

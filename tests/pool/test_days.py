@@ -235,36 +235,47 @@ def test_damage_is_made_anew_and_said(tmp_path: Path, file: str, damage: str, ca
 KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
-from assets.pool import store
+import wordllama
+from assets.pool import kernels, pair_kernels, store
+from resources import pooling
 from tests.pool.test_days import layer_in, table
-left = [int(sys.argv[2])]
-def counted(real):
-    def wrapped(*args, **kwargs):
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left[0] -= 1
-        return real(*args, **kwargs)
-    return wrapped
-store.sync_tree = counted(store.sync_tree)
-store.replace_durably = counted(store.replace_durably)
-layer_in(Path(sys.argv[1]), table())
-print("done")
+
+def dies_at(write):
+    left = [write]
+    def counted(real):
+        def wrapped(*args, **kwargs):
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+            return real(*args, **kwargs)
+        return wrapped
+    store.sync_tree = counted(store.sync_tree)
+    store.replace_durably = counted(store.replace_durably)
+
+for write, home in enumerate(sys.argv[1:]):
+    child = os.fork()
+    if child == 0:
+        dies_at(write)
+        layer_in(Path(home), table())
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
+"""In each folder the layer, killed at a later write than in the one before; says how each ended."""
 
 
 @pytest.mark.slow
 def test_killed_at_any_write_and_run_again_the_result_is_the_same(tmp_path: Path) -> None:
     expected = layer_in(tmp_path / "whole", table())
-    for writes in range(8):
-        home = tmp_path / str(writes)
+    homes = [tmp_path / str(writes) for writes in range(6)]
+    for home in homes:
         layer_in(home, table()[3:7])
-        command = [sys.executable, "-c", KILLED_AT, str(home), str(writes)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ)
+    command = [sys.executable, "-c", KILLED_AT, *map(str, homes)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ)
+    ended = [int(code) for code in done.stdout.split()]
+    writes = "segment, state and manifest of the readings, state and manifest of the decisions"
+    assert ended == [-signal.SIGKILL] * 5 + [0], f"{writes}: {done.stderr}"
+    for home in homes:
         assert equal(layer_in(home, table()), expected)
-        if "done" in done.stdout:
-            break
-        assert done.returncode == -signal.SIGKILL, done.stderr
-    assert writes == 5, "segment, state and manifest of the readings, state and manifest of the decisions"
 
 
 def test_a_vector_that_is_none_names_its_query(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +39,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     user = "postgres" if os.geteuid() == 0 else None  # the server refuses to run as root
     if user:
         for place in (folder, *folder.parents):
-            if place == Path("/tmp"):
+            if place == Path(tempfile.gettempdir()):
                 break
             place.chmod(0o755)
         shutil.chown(folder, user)
