@@ -18,11 +18,13 @@ from resources.sandboxes import SandboxSettings
 from resources.trainer import Trainer
 
 profile = profiles.bind_active_profile()  # before the stages are imported: their config classes take its sizes
-stages = sorted(folder.name for folder in iter_modules(assets.__path__) if folder.ispkg)
+stages = [f"assets.{folder.name}" for folder in iter_modules(assets.__path__) if folder.ispkg]
 
 defs = dg.Definitions(  # of the whole package, Dagster would load every module, also what only a step needs
-    assets=dg.load_assets_from_modules([import_module(f"assets.{stage}.assets") for stage in stages]),
-    asset_checks=dg.load_asset_checks_from_modules([import_module(f"assets.{stage}.checks") for stage in stages]),
+    assets=dg.load_assets_from_modules([import_module(f"{stage}.assets") for stage in stages]),
+    asset_checks=dg.load_asset_checks_from_modules(
+        [import_module(f"{package}.checks") for package in ("assets", *stages)]
+    ),
     jobs=JOBS,
     schedules=SCHEDULES,
     sensors=SENSORS,
