@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from environments import call_limit
 from environments.episode import Attempt, Scored, Step, Verdict
 from environments.task import Call, Task
 from environments.verifier import Verifier, VerifierError
@@ -58,9 +59,10 @@ def _values(change: Mapping[str, Any]) -> tuple[Any, ...]:
 def attempt_of(task: Task, sessions: Sequence[Mapping[str, Any]], answer: str | None) -> Attempt:
     """The attempt that a record tells of; calls beyond the budget end it without an answer."""
     steps = [Step(Call(name=n, arguments=a), seen) for s in sessions for n, a, seen in s["steps"]]
-    spent = len(steps) > task.max_calls
-    ended = "budget" if spent else "answered" if answer is not None else "no_answer"
-    return Attempt(task, 0, 0, steps[: task.max_calls], None if spent else answer, ended)
+    spent = len(steps) > task.max_calls or any(s.get("ended") for s in sessions)
+    ended = call_limit.ENDED if spent else "answered" if answer is not None else "no_answer"
+    failure = call_limit.line_of(task) if spent else None
+    return Attempt(task, 0, 0, steps[: task.max_calls], None if spent else answer, ended, failure)
 
 
 def grade(tests: Path, artifacts: Path, verifier: Verifier | None = None) -> Verdict:
