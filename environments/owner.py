@@ -131,7 +131,7 @@ class _Owner:
         return _DONE
 
     async def begin(self, request: Request) -> Response:
-        """Set the initial state of the task in the body, with every tool; faults and limit are its rollout's business."""
+        """Set the initial state of the task in the body, with every tool; faults and limit are for its rollout."""
         task = Task.model_validate_json(await request.body())
         session = self._session(request)
         session.world, session.offered, session.task = session.lent, frozenset(session.lent.tools()), None

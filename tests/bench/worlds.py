@@ -66,16 +66,14 @@ def names(folder: Path | None) -> list[str]:
 
 def maker_and_tasks(name: str, folder: Path | None) -> "tuple[Callable[[], World], list[Task]]":
     """What opens a world, and tasks in it that are solved by calls alone."""
-    from environments.worlds.airline import tasks as airline
     from environments.worlds.atlas.tasks import fresh_tasks
     from environments.worlds.catalogue import world_maker
-    from environments.worlds.retail import tasks as retail
+    from environments.worlds.tau2_tasks import tau2_tasks
 
     maker = world_maker(name, folder=folder)
     if folder is None or name == "atlas":
         return maker, fresh_tasks(200, "train", 0)
-    read = {"retail": retail.tau2_tasks, "airline": airline.tau2_tasks}[name]
-    return maker, read(folder, conversation=False).tasks
+    return maker, tau2_tasks(name, folder, conversation=False).tasks
 
 
 def speed_rows(name: str, folder: Path | None) -> list[Row]:
