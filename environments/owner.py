@@ -94,6 +94,8 @@ def description_of(world: World) -> dict[str, Any]:
         "name": world.name,
         "version": world.version,
         "policy": world.policy,
+        "today": world.today,
+        "refusal_codes": list(world.refusal_codes),
         "units": dict(world.units),
         "fault_kinds": sorted(getattr(world, "fault_kinds", ())),
         "rewindable": isinstance(world, Rewindable),

@@ -1,6 +1,5 @@
 """`loopwright gate`: puts tasks of a file, imported ones for example, through the gate, and says what failed."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,6 @@ from dagster_project.commands.console import clear_errors, say
 from environments.gate.run import Setting, Thoroughness
 from environments.task import Task
 from environments.verifiers.composed import verifier_for
-from environments.worlds.catalogue import world_maker
 from training.trajectories import read_tasks, tasks_frame
 
 SHOWN = 20
@@ -33,8 +31,8 @@ def gate(
     """Examine every task: gold, resets, cheating, attacks, leakage. A run that was killed goes on where it was."""
     with clear_errors():
         read = list({t.task_id: t for t in tasks_in(tasks)}.values())
-        worlds = partial(world_maker, folder=folder or profiles.tau2_folder())
-        setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds)
+        worlds = profiles.world_folders(folder)
+        setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds.maker)
         found = admit(read, setting, Thoroughness(sample, everything), workers=workers)
         tasks_frame(found.admitted).write_parquet(out / "admitted.parquet")
         quarantine_frame(read, found.rejected).write_parquet(out / "quarantine.parquet")

@@ -30,7 +30,7 @@ class RecordedWorld:
         """Take in a record.
 
         Args:
-            described: version, units and policy of the world.
+            described: version, units, policy, day and codes of refusals of the world.
             sessions: as the owner's paths give them, in the order in which they began.
 
         Raises:
@@ -39,6 +39,8 @@ class RecordedWorld:
         if broken := [s["failure"] for s in sessions if s["failure"]]:
             raise VerifierError(f"the world broke: {broken[0]}")
         self.policy: str = described["policy"]
+        self.today: str = described["today"]
+        self.refusal_codes: Sequence[str] = described["refusal_codes"]
         self.units: Mapping[str, str] = described["units"]
         self._changes = [RowChange(*change) for s in sessions for change in map(_values, s["changes"])]
         self._ledger = [SideEffect(**effect) for s in sessions for effect in s["ledger"]]

@@ -21,7 +21,7 @@ from environments.seeds import stable_hash
 from environments.task import Fact, Goal
 from environments.verifier import VerifierError
 from environments.verifiers.claims import VERDICT_WORDS, Claim, claims, same_value, states
-from environments.verifiers.reasons import DONE, TAKEN_BACK, coded, refusal_reasons, without_reason
+from environments.verifiers.reasons import DONE, TAKEN_BACK, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
 from environments.verifiers.wording import quoted
@@ -90,7 +90,8 @@ class OutcomeVerifier:
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
-        failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
+        check = _refusal_failure if goal.reason else _answer_failure
+        failed = check(attempt, world.refusal_codes)
         failed = failed or state_failure(goal, world) or _written_failure(attempt, world)
         found = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
         if found is not None and not (failed and found.misplaced):  # in the wrong place: a wrong answer first
@@ -105,10 +106,11 @@ def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> Finding | N
 
     What a tool shows after a text was written to it is no evidence for the text.
     """
-    spoken = refused and not coded(attempt.task.world)
+    codes = world.refusal_codes
+    spoken = refused and not codes
     for text in ([] if spoken else [attempt.answer or ""]) + _written(attempt.task.goal, world):
         before = next((i for i, s in enumerate(attempt.steps) if text in s.call.arguments.values()), None)
-        plain = without_reason(text) if coded(attempt.task.world) else text
+        plain = without_reason(text) if codes else text
         for fact in attempt.task.goal.required if refused else ():  # what was not found: the error that says so was met
             plain = plain.replace(fact.value, " " * len(fact.value))
         said = attempt.exchanges if text == attempt.answer else []
@@ -131,7 +133,7 @@ def _written_failure(attempt: Attempt, world: World) -> tuple[str, str] | None:
     for text in _written(goal, world):
         if goal.reason and (done := DONE.search(text)):
             return "says_done", done[0]
-        if not goal.reason and (reasons := refusal_reasons(text, attempt.task.world)):
+        if not goal.reason and (reasons := refusal_reasons(text, world.refusal_codes)):
             return "refused", reasons[0]
         facts = [f for change in goal.changes or () for found in change.states.values() for f in found]
         if denied := _denied_fact(text, facts):
@@ -149,17 +151,17 @@ def _zero(cause: str, evidence: str) -> Scored:
     return Scored(0.0, outcome=0.0, vetoed=False, cause=cause, evidence=evidence)
 
 
-def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
+def _answer_failure(attempt: Attempt, codes: Sequence[str]) -> tuple[str, str] | None:
     goal, answer = attempt.task.goal, attempt.answer or ""
-    if reasons := refusal_reasons(answer, attempt.task.world):
+    if reasons := refusal_reasons(answer, codes):
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
     if hedged := [f for f in goal.forbidden if states(answer, f)]:
         return "hedged", hedged[0].value
-    if denied := _denied_fact(answer, goal.required) if coded(attempt.task.world) else _denial(answer, goal):
+    if denied := _denied_fact(answer, goal.required) if codes else _denial(answer, goal):
         return "hedged", denied
-    second = None if coded(attempt.task.world) else _second_number(answer, goal, attempt.instruction)
+    second = None if codes else _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
 
 
@@ -197,10 +199,10 @@ def _second_number(answer: str, goal: Goal, said: str) -> str | None:
     return None
 
 
-def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
+def _refusal_failure(attempt: Attempt, codes: Sequence[str]) -> tuple[str, str] | None:
     """Why a refusal does not count: wrong or several reasons, claims beside it, or no investigation behind it."""
     goal, answer = attempt.task.goal, attempt.answer or ""
-    reasons = refusal_reasons(answer, attempt.task.world)
+    reasons = refusal_reasons(answer, codes)
     if reasons != [goal.reason]:
         return "wrong_reason", ", ".join(reasons) or "no refusal"
     named = {f.value.casefold() for f in goal.required}
@@ -208,7 +210,7 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "not_investigated", goal.evidence_error
     if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]
-    if coded(attempt.task.world):
+    if codes:
         done = DONE.search(answer)
         return ("says_done", done[0]) if done else None
     said = _NO_TOOL.sub(lambda m: " " * len(m[0]), answer)

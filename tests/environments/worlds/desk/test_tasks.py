@@ -9,13 +9,15 @@ import pytest
 
 from environments.episode import Attempt, Scored
 from environments.fault import FaultKind
+from environments.policies.cheaters import cheaters
+from environments.policies.looking import LooksThenRefuses
+from environments.policies.refusing import AlwaysRefuse, blanket_refusals
 from environments.policies.scripted import CHEATERS, Gold, OneLook, Scripted
 from environments.policy import Action, Answer
 from environments.task import Call, Split, Task
 from environments.tool import Effect
-from environments.verifiers.reasons import CODES
 from environments.worlds.desk.answers import Language
-from environments.worlds.desk.data_model import side_of
+from environments.worlds.desk.data_model import REFUSAL_CODES, side_of
 from environments.worlds.desk.families import FAMILIES
 from environments.worlds.desk.plans import Level
 from environments.worlds.desk.population import population
@@ -107,9 +109,26 @@ def test_cheating_scores_0_at_what_must_be_refused(cheater: type[Scripted]) -> N
     assert set(rewards(REFUSED, cheater())) == {0.0}
 
 
-@pytest.mark.parametrize("reason", CODES["desk"])
-def test_refusing_everything_for_one_reason_without_a_look_earns_nothing(reason: str) -> None:
-    assert set(rewards([*REFUSED, *TWINS], OneReason(reason))) == {0.0}
+@pytest.mark.parametrize("refuses", blanket_refusals(REFUSAL_CODES), ids=lambda p: p.version)
+def test_refusing_everything_for_one_reason_or_all_without_a_look_earns_nothing(refuses: AlwaysRefuse) -> None:
+    assert set(rewards([*GRID, *REFUSED, *TWINS], refuses)) == {0.0}
+
+
+def test_the_gate_refuses_everything_with_each_code_that_the_world_itself_names() -> None:
+    desk = world()
+    tried = [p for p in cheaters(desk.tools(), desk.refusal_codes) if isinstance(p, AlwaysRefuse)]
+    assert {p.reasons for p in tried} == {*((code,) for code in desk.refusal_codes), tuple(desk.refusal_codes)}
+    refused = next(t for t in REFUSED if t.goal.reason == "window_closed")
+    [right] = [p for p in tried if p.reasons == ("window_closed",)]
+    found = verdict(refused, *refused.gold_calls, right.next(Attempt(refused, 0, 0)))
+    assert found.cause != "wrong_reason", "what it says is read as that reason"
+
+
+@pytest.mark.parametrize("reason", REFUSAL_CODES)
+def test_looking_at_everything_and_then_refusing_earns_nothing_where_it_can_be_solved(reason: str) -> None:
+    harmless = {name for name, tool in world().tools().items() if tool.effect is Effect.READ}
+    refuses = LooksThenRefuses(harmless, reason, codes=REFUSAL_CODES)
+    assert set(rewards([*GRID[::2], *TWINS], refuses)) == {0.0}
 
 
 def test_the_solution_of_one_of_a_pair_is_none_of_the_other() -> None:
@@ -202,9 +221,9 @@ def test_a_task_is_not_solved_before_it_begins() -> None:
 
 
 def test_every_refusal_has_a_twin_of_its_side_and_reasons_are_those_of_the_policy() -> None:
-    assert {t.goal.reason for t in REFUSED} == set(CODES["desk"])
+    assert {t.goal.reason for t in REFUSED} == set(REFUSAL_CODES)
     policy = world().policy
-    assert all(f"`{code}`" in policy or code in policy for code in CODES["desk"])
+    assert all(f"`{code}`" in policy or code in policy for code in REFUSAL_CODES)
     for refused, twin in PAIRS:
         assert refused.twin == twin.task_id
         assert refused.split == twin.split
