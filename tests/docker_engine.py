@@ -47,7 +47,7 @@ def docker_engine() -> Iterator[str]:
 
 @contextmanager
 def own_engine(place: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """An engine in a folder of its own under `place`: its address and process; nothing of it is left, however it ends."""
+    """An engine in a folder of its own under `place`: address and process; nothing of it is left, however it ends."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
     (folder / _OWNER).write_text(_identity(os.getpid()), encoding="utf-8")
     host = f"unix://{folder}/engine.sock"
@@ -118,12 +118,12 @@ def clear(folder: Path) -> None:
 
 def processes_of(folder: Path) -> list[int]:
     """Engine, containerd and shims, which name the folder; and what runs in containers, whose files lie in it."""
-    own = os.readlink("/proc/self/ns/mnt")
+    own = Path("/proc/self/ns/mnt").readlink()
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended meanwhile
             named = f"{folder}/".encode() in (entry / "cmdline").read_bytes()
-            inside = os.readlink(entry / "ns/mnt") != own and f"{folder}/" in (entry / "mountinfo").read_text()
+            inside = (entry / "ns/mnt").readlink() != own and f"{folder}/" in (entry / "mountinfo").read_text()
             dead = (entry / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
             if (named or inside) and not dead and int(entry.name) != os.getpid():
                 found.append(int(entry.name))

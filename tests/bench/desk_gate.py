@@ -1,14 +1,15 @@
 """What the gate says of desk's tasks at large: every family at every level of every axis, over many seeds.
 
-    python tests/bench/desk_gate.py FOLDER [--seeds N] [--sample N] [--everything]
+    python tests/bench/desk_gate.py [FOLDER] [--seeds N] [--sample N] [--everything]
 
-Prints the yield, the families that lose tasks, and an example of each kind of rejection; what was found stays in FOLDER,
-so that a killed run goes on where it was. QUICK=1 takes one seed and examines one task of each family deeply.
+Prints the yield, the families that lose tasks, and an example of each kind of rejection; what was found stays in
+FOLDER, so that a killed run goes on where it was. QUICK=1 takes one seed and examines one task of each family deeply.
 """
 
 import argparse
 import os
 import sys
+import tempfile
 from collections import defaultdict
 from functools import partial
 from pathlib import Path
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from assets.tasks.admission import Admission
     from environments.task import Task
 
-row = partial(stamped, command="make bench-desk-gate")
+row = partial(stamped, command="make bench-desk_gate")
 QUICK = os.environ.get("QUICK") == "1"
 
 
 def main() -> None:
     """Compile, examine, print and publish."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(tempfile.gettempdir()) / "desk_gate")
     parser.add_argument("--seeds", type=int, default=1 if QUICK else 6)
     parser.add_argument("--sample", type=int, default=1 if QUICK else 10)
     parser.add_argument("--everything", action="store_true")
@@ -57,7 +58,7 @@ def main() -> None:
         row(f"desk: cheating that paid, of {exploits.trials} trials", exploits.times, "trials", aim="0",
             holds=exploits.times == 0),
     ]  # fmt: skip
-    publish("desk-gate-quick" if QUICK else "desk-gate", rows, beside_others=True)
+    publish("desk_gate-quick" if QUICK else "desk_gate", rows, beside_others=True)
 
 
 def compiled(seeds: int) -> "list[Task]":

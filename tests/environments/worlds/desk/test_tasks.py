@@ -9,9 +9,6 @@ import pytest
 
 from environments.episode import Attempt, Scored
 from environments.fault import FaultKind
-from environments.policies.cheaters import cheaters
-from environments.policies.looking import LooksThenRefuses
-from environments.policies.refusing import AlwaysRefuse, blanket_refusals
 from environments.policies.scripted import CHEATERS, Gold, OneLook, Scripted
 from environments.policy import Action, Answer
 from environments.task import Call, Split, Task
@@ -63,19 +60,6 @@ def without(task: Task, tool: str) -> list[Action]:
     return [a for a in actions_of(task) if not (isinstance(a, Call) and a.name == tool)]
 
 
-class OneReason(Scripted):
-    """Refuses everything for one reason, after one look."""
-
-    version = "one-reason"
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def next(self, attempt: Attempt) -> Action:
-        """The refusal."""
-        return Answer(f"I am sorry, that cannot be done. Reason: {self.reason}")
-
-
 def test_there_are_enough_families_each_with_three_axes() -> None:
     assert len(SOLVABLE) >= 12
     three = [f for f in SOLVABLE if all(len(levels(f, axis)) >= 2 for axis in Level._fields)]
@@ -107,28 +91,6 @@ def test_cheating_scores_0_at_everything_that_can_be_solved(cheater: type[Script
 @pytest.mark.parametrize("cheater", [c for c in CHEATERS if c is not OneLook], ids=lambda c: c.version)
 def test_cheating_scores_0_at_what_must_be_refused(cheater: type[Scripted]) -> None:
     assert set(rewards(REFUSED, cheater())) == {0.0}
-
-
-@pytest.mark.parametrize("refuses", blanket_refusals(REFUSAL_CODES), ids=lambda p: p.version)
-def test_refusing_everything_for_one_reason_or_all_without_a_look_earns_nothing(refuses: AlwaysRefuse) -> None:
-    assert set(rewards([*GRID, *REFUSED, *TWINS], refuses)) == {0.0}
-
-
-def test_the_gate_refuses_everything_with_each_code_that_the_world_itself_names() -> None:
-    desk = world()
-    tried = [p for p in cheaters(desk.tools(), desk.refusal_codes) if isinstance(p, AlwaysRefuse)]
-    assert {p.reasons for p in tried} == {*((code,) for code in desk.refusal_codes), tuple(desk.refusal_codes)}
-    refused = next(t for t in REFUSED if t.goal.reason == "window_closed")
-    [right] = [p for p in tried if p.reasons == ("window_closed",)]
-    found = verdict(refused, *refused.gold_calls, right.next(Attempt(refused, 0, 0)))
-    assert found.cause != "wrong_reason", "what it says is read as that reason"
-
-
-@pytest.mark.parametrize("reason", REFUSAL_CODES)
-def test_looking_at_everything_and_then_refusing_earns_nothing_where_it_can_be_solved(reason: str) -> None:
-    harmless = {name for name, tool in world().tools().items() if tool.effect is Effect.READ}
-    refuses = LooksThenRefuses(harmless, reason, codes=REFUSAL_CODES)
-    assert set(rewards([*GRID[::2], *TWINS], refuses)) == {0.0}
 
 
 def test_the_solution_of_one_of_a_pair_is_none_of_the_other() -> None:
