@@ -16,6 +16,7 @@ from resources.lake import Lake
 from resources.registry import Registry
 from resources.sandboxes import SandboxSettings
 from resources.trainer import Trainer
+from resources.worlds import WorldFolders
 
 profile = profiles.bind_active_profile()  # before the stages are imported: their config classes take its sizes
 stages = [f"assets.{folder.name}" for folder in iter_modules(assets.__path__) if folder.ispkg]
@@ -36,6 +37,7 @@ defs = dg.Definitions(  # of the whole package, Dagster would load every module,
         "teacher": ChatEndpoint(**profile.teacher.settings()),
         "sandboxes": SandboxSettings(**profile.sandboxes),
         "judge": ChatEndpoint(**profile.judge.settings()),
+        "worlds": WorldFolders(**{name: str(path or "") for name, path in profiles.world_folders()._asdict().items()}),
     },
 )
 require_all_settings_taken()

@@ -23,7 +23,7 @@ from pydantic import (
 from sqlalchemy import make_url
 
 from assets import config, keys
-from environments.worlds.catalogue import PLACES_WORLD
+from environments.worlds.catalogue import PLACES_WORLD, Folders
 from resources.endpoints import ChatEndpoint, ServedModel
 from resources.sandboxes import SandboxSettings
 
@@ -211,11 +211,19 @@ def tau2_folder() -> Path | None:
     return _folder(os.environ.get("LOOPWRIGHT_TAU2") or active().worlds.tau2_folder)
 
 
+def places_folder() -> Path | None:
+    """Where real places lie: `LOOPWRIGHT_PLACES`, or the active profile's `[worlds] places_folder`; None: nowhere."""
+    return _folder(os.environ.get("LOOPWRIGHT_PLACES") or active().worlds.places_folder)
+
+
 def world_folder(world: str) -> Path | None:
-    """What the world reads: real places (`LOOPWRIGHT_PLACES`, `[worlds] places_folder`), or tau2's domains."""
-    if world == PLACES_WORLD:
-        return _folder(os.environ.get("LOOPWRIGHT_PLACES") or active().worlds.places_folder)
-    return tau2_folder()
+    """What the world reads: real places, or tau2's domains."""
+    return places_folder() if world == PLACES_WORLD else tau2_folder()
+
+
+def world_folders(tau2: Path | None = None) -> Folders:
+    """Where every world lies that is read from a folder; `tau2` goes before what is set."""
+    return Folders(tau2 or tau2_folder(), places_folder())
 
 
 def _folder(said: str) -> Path | None:

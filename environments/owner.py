@@ -83,6 +83,7 @@ def as_json(state: EndState) -> dict[str, Any]:
         "calls": state.calls,
         "failure": state.failure,
         "over": state.over,
+        "ended": state.ended,
         "steps": [[step.call.name, step.call.arguments, step.observation] for step in state.steps],
     }
 
@@ -93,6 +94,8 @@ def description_of(world: World) -> dict[str, Any]:
         "name": world.name,
         "version": world.version,
         "policy": world.policy,
+        "today": world.today,
+        "refusal_codes": list(world.refusal_codes),
         "units": dict(world.units),
         "fault_kinds": sorted(getattr(world, "fault_kinds", ())),
         "rewindable": isinstance(world, Rewindable),
@@ -126,14 +129,16 @@ class _Owner:
         """Bring a session back to its start."""
         session = self._session(request)
         await session.on_world(session.world.reset)
+        session.start_again()
         return _DONE
 
     async def begin(self, request: Request) -> Response:
-        """Set the initial state of the task in the body, with every tool; its faults are for whoever rolls it out."""
+        """Set the initial state of the task in the body, with every tool; faults and limit are for its rollout."""
         task = Task.model_validate_json(await request.body())
         session = self._session(request)
-        session.world, session.offered = session.lent, frozenset(session.lent.tools())
+        session.world, session.offered, session.task = session.lent, frozenset(session.lent.tools()), None
         await session.on_world(session.lent.begin, task)
+        session.start_again()
         return _DONE
 
     async def rewind(self, request: Request) -> Response:

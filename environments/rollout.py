@@ -8,9 +8,10 @@ side (a world that breaks, a task that cannot be graded) are caught here and now
 import json
 from collections.abc import Callable, Iterator, Sequence
 
+from environments import call_limit
 from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, ResultKey, Step, Verdict
 from environments.fault import UnplayableTask
-from environments.faults.wrapper import FaultyWorld, faults_version, with_faults
+from environments.faults.wrapper import faults_version, with_faults
 from environments.policy import Action, Answer, Malformed, Policy
 from environments.sealed import sealed
 from environments.seeds import stable_hash
@@ -124,15 +125,14 @@ def _advance(attempt: Attempt, action: Action, world: World, user: User) -> None
         attempt.answer, attempt.ended = action.text, "answered"
     elif isinstance(action, Malformed):
         attempt.ended, attempt.failure = action.cause, action.text
-    elif _used(attempt, world) >= attempt.task.max_calls:
-        attempt.ended = "budget"
+    elif call_limit.used(attempt.steps, world) >= attempt.task.max_calls:
+        _out_of_calls(attempt)
     else:
         _call(attempt, action, world)
 
 
-def _used(attempt: Attempt, world: World) -> int:
-    """How much of the budget is used: every call, and what slow ones took beyond one."""
-    return len(attempt.steps) + (world.waited if isinstance(world, FaultyWorld) else 0)
+def _out_of_calls(attempt: Attempt) -> None:
+    attempt.ended, attempt.failure = call_limit.ENDED, call_limit.line_of(attempt.task)
 
 
 def _converse(attempt: Attempt, said: str, user: User, world: World) -> None:
@@ -168,8 +168,8 @@ def _call(attempt: Attempt, call: Call, world: World) -> None:
         attempt.ended, attempt.failure = "failed", str(failure)
     else:
         attempt.steps.append(Step(call, observation))
-        if _used(attempt, world) > attempt.task.max_calls:  # the time ran out while a slow call was under way
-            attempt.ended = "budget"
+        if call_limit.used(attempt.steps, world) > attempt.task.max_calls:  # the time ran out during a slow call
+            _out_of_calls(attempt)
 
 
 def _finish(attempt: Attempt, world: World, verifier: Verifier, key: ResultKey) -> Episode:

@@ -4,6 +4,7 @@ Knows nothing of how clients come in (`environments.mcp`). Calls of one session 
 which they arrive; how many of different sessions run side by side is the server's choice.
 """
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import anyio
 from anyio import to_thread
 
+from environments import call_limit
 from environments.episode import Step
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import with_faults
@@ -44,7 +46,9 @@ class EndState:
     """Why the world broke; None where it did not."""
     over: bool
     steps: Sequence[Step] = ()
-    """Every call of a tool on offer, in order, with what came back."""
+    """Every call that was carried out or refused, in order, with what came back."""
+    ended: str | None = None
+    """`budget` where the client asked for more calls than the session's task allows."""
 
 
 @dataclass(slots=True)
@@ -57,27 +61,47 @@ class Session:
     offered: frozenset[str]
     threads: anyio.CapacityLimiter
     """Shared by all sessions of a server."""
-    calls: int = 0
+    task: Task | None = None
+    """Whose limit on calls holds; None where none does."""
     failure: str | None = None
     over: bool = False
     shown: AbstractContextManager[None] | None = None
     """Ends the showing of other rows (`Rewindable.with_rows`), where it goes on."""
     steps: list[Step] = field(default_factory=list)
+    ended: str | None = None
     _turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Run one tool; refusals and tools that are not on offer come back as data.
+        """Run one tool; refusals, tools that are not on offer and calls beyond the limit come back as data.
 
         Raises:
             WorldFailure: the world is broken, now or since an earlier call.
             UnknownSession: the session is over.
         """
-        if name not in self.offered:
-            return {"error": "unknown_tool"}
-        self.calls += 1
-        observation = await self.on_world(self.world.call, name, arguments)
+        return await self.on_world(self._answer, name, arguments)
+
+    def _answer(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """What a rollout in this process would do with the call; nobody else's turn meanwhile."""
+        if self.ended is None and self._used() >= self._limit():
+            self.ended = call_limit.ENDED
+        if self.ended is not None and self.task is not None:
+            return call_limit.beyond(self.task)
+        offered = name in self.offered
+        observation = self.world.call(name, arguments) if offered else {"error": "unknown_tool"}
         self.steps.append(Step(Call(name=name, arguments=dict(arguments)), observation))
+        if self._used() > self._limit():  # the time ran out during a slow call
+            self.ended = call_limit.ENDED
         return observation
+
+    def _used(self) -> int:
+        return call_limit.used(self.steps, self.world)
+
+    def _limit(self) -> float:
+        return math.inf if self.task is None else self.task.max_calls
+
+    def start_again(self) -> None:
+        """Forget what was called: the world was brought back to its start."""
+        self.steps, self.ended = [], None
 
     async def on_world(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a method of the world when it is this call's turn; whatever it raises, the world counts as broken.
@@ -108,8 +132,8 @@ class Session:
     def state(self) -> EndState:
         """The state of the world, which is whole; call it by `on_world`."""
         world = self.lent
-        told = (world.changes(), world.ledger(), world.state_hash(), self.calls, None, self.over)
-        return EndState(*told, steps=tuple(self.steps))
+        told = (world.changes(), world.ledger(), world.state_hash(), len(self.steps), None, self.over)
+        return EndState(*told, steps=tuple(self.steps), ended=self.ended)
 
 
 class Sessions:
@@ -210,7 +234,7 @@ class Sessions:
         try:
             state = await session.on_world(session.state)
         except WorldFailure as failure:
-            state = EndState((), (), "", session.calls, str(failure), True, tuple(session.steps))
+            state = EndState((), (), "", len(session.steps), str(failure), True, tuple(session.steps), session.ended)
         else:
             state = replace(state, failure=None, over=True)
             self._pool.give_back(session.lent)
@@ -226,7 +250,7 @@ class Sessions:
             lent.begin(self.task)
             world = with_faults(lent, self.task.faults) if self.task.faults else lent
             offered &= frozenset(self.task.tools)
-        return Session(world, lent, offered, self._threads)
+        return Session(world, lent, offered, self._threads, self.task)
 
 
 def _in_order(tools: Mapping[str, Tool], task: Task | None) -> list[Tool]:

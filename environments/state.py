@@ -14,7 +14,7 @@ from typing import Any
 from environments.fault import FaultKind
 from environments.task import Task
 from environments.tool import Tool, tools_of
-from environments.world import RowChange, SideEffect, WorldFailure
+from environments.world import RowChange, SideEffect, WorldFailure, today_of
 
 _OWN = """
 CREATE TABLE ledger (
@@ -169,6 +169,7 @@ class SqliteWorld:
     name: str
     policy: str = ""
     units: Mapping[str, str] = {}
+    refusal_codes: Sequence[str] = ()
     fault_kinds: frozenset[FaultKind] = frozenset()
     """The state-level faults that this world brings about in `begin`."""
 
@@ -186,6 +187,11 @@ class SqliteWorld:
     def version(self) -> str:
         """Hash of everything that decides what its tools return."""
         raise NotImplementedError
+
+    @property
+    def today(self) -> str:
+        """What day it is in the world: the one that its policy names, where a subclass does not say it."""
+        return today_of(self.policy)
 
     def tools(self) -> Mapping[str, Tool]:
         """The tools by name."""

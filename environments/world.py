@@ -1,5 +1,6 @@
 """The contract of a world: tools over a state that comes back to its start, bit for bit."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,6 +10,10 @@ from environments.task import Task
 from environments.tool import Tool
 
 T = TypeVar("T")
+_TODAY = re.compile(
+    r"(?i)(?:current (?:date|time)|today|now|date today)\s*(?:is|:|=|are)?\s*(?:\w+day,?\s*)?((?:19"
+    r"|20)\d\d-\d\d-\d\d)|今天是\s*((?:19|20)\d\d-\d\d-\d\d)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,23 @@ class World(Protocol):
         ...
 
     @property
+    def today(self) -> str:
+        """What day it is in the world, as an ISO date; empty where nothing in it depends on the day.
+
+        It is part of the world and not the machine's: "tomorrow" in an answer is the day after this one, and the same
+        call gives the same result on any day on which it is made.
+        """
+        ...
+
+    @property
+    def refusal_codes(self) -> Sequence[str]:
+        """The codes by which an answer refuses, as the policy names them: `Reason: window_closed`.
+
+        None where the reason is read from what is said (`environments.verifiers.reasons.SPOKEN`).
+        """
+        ...
+
+    @property
     def units(self) -> Mapping[str, str]:
         """Unit of each numeric field that the tools return, by the field's name: `price` -> `euros`."""
         ...
@@ -100,6 +122,12 @@ class World(Protocol):
     def ledger(self) -> Sequence[SideEffect]:
         """Every side effect since the reset, in order."""
         ...
+
+
+def today_of(policy: str) -> str:
+    """The date that a policy document gives as the current one, empty where it gives none."""
+    found = _TODAY.search(policy)
+    return (found[1] or found[2]) if found else ""
 
 
 @runtime_checkable

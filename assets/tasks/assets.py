@@ -50,6 +50,7 @@ from environments.verifiers.outcome import OutcomeVerifier
 from environments.verifiers.rubric import Rubrics
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
+from resources.worlds import WorldFolders
 from training.reporting import Reporter
 from training.trajectories import tasks_frame
 
@@ -193,12 +194,16 @@ def judge_grades(
     backfill_policy=ONE_RUN,
 )
 def admitted_tasks(
-    context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake, teacher: ChatEndpoint
+    context: dg.AssetExecutionContext,
+    config: AdmittedTasksConfig,
+    lake: Lake,
+    teacher: ChatEndpoint,
+    worlds: WorldFolders,
 ) -> Iterator[dg.MaterializeResult]:
     """Tasks that the gold solution solves and no way to cheat does, in a world that comes back to its start."""
     frame = lake.read("tasks/compiled_tasks")
     tasks = tasks_of(frame)
-    result = _through_the_gate(context, config, lake, teacher, tasks)
+    result = _through_the_gate(context, config, lake, teacher, tasks, worlds)
     gate = known(OutcomeVerifier())
     lake.write(QUARANTINE, quarantine_frame(tasks, result.rejected))
     lake.write(ADMISSION_REPORT, report_frame(tasks, result.findings))
@@ -218,10 +223,16 @@ def admitted_tasks(
 
 
 def _through_the_gate(
-    context: dg.AssetExecutionContext, config: AdmittedTasksConfig, lake: Lake, teacher: ChatEndpoint, tasks: list[Task]
+    context: dg.AssetExecutionContext,
+    config: AdmittedTasksConfig,
+    lake: Lake,
+    teacher: ChatEndpoint,
+    tasks: list[Task],
+    worlds: WorldFolders,
 ) -> Admission:
     """The gate, with a language model among its attackers where the settings ask for one."""
-    setting = Setting(verifier_for(tasks), lake.folder(ADMISSION_REPORT) / "findings.db")
+    store = lake.folder(ADMISSION_REPORT) / "findings.db"
+    setting = Setting(verifier_for(tasks), store, make_world=worlds.folders().maker)
 
     def attacks(passing: Sequence[Task]) -> Mapping[str, list[Finding]]:
         """What the model finds on a sample."""

@@ -26,13 +26,11 @@ from environments.task import Task
 from environments.tool import Effect
 from environments.verifier import Verifier
 from environments.world import World, WorldPool
-from environments.worlds.airline import tasks as airline
 from environments.worlds.catalogue import world_maker
 from environments.worlds.documents import DocumentWorld
-from environments.worlds.retail import tasks as retail
+from environments.worlds.tau2_tasks import tau2_tasks
 
 Outcome = Literal["taken_over", "strengthened", "quarantined", "set_aside"]
-DOMAINS: Mapping[str, Callable[..., Imported]] = {"airline": airline.tau2_tasks, "retail": retail.tau2_tasks}
 HANDOVER = "transfer_to_human_agents"
 
 
@@ -111,13 +109,11 @@ def gate_tau2(folder: Path, name: str, verifier: Verifier, *, how: Thoroughness 
         FileNotFoundError: the folder does not hold the domain.
         ValueError: no such domain, or a file of it cannot be read.
     """
-    if name not in DOMAINS:
-        raise ValueError(f"no tau2 domain {name!r} has a world; there are: {', '.join(DOMAINS)}")
+    taken = tau2_tasks(name, folder, conversation=False)
     make_world = world_maker(name, folder=folder)
     world = make_world()
     assert isinstance(world, DocumentWorld)
     raws = {str(raw["id"]): raw for raw in read_domain(folder, name).tasks}
-    taken = DOMAINS[name](folder, conversation=False)
     examined = _examined(taken.tasks, folder, verifier, how, workers)
     return Tau2Gate(
         before=as_tau2_scores(raws, world),

@@ -17,7 +17,6 @@ from environments.gate.run import Setting, Thoroughness
 from environments.rollout import MakeWorld
 from environments.task import Task
 from environments.verifiers.composed import verifier_for
-from environments.worlds.catalogue import world_maker
 from training.trajectories import tasks_frame
 
 SHOWN = 20
@@ -35,13 +34,13 @@ def gate(
     ] = None,
 ) -> None:
     """Examine every task: gold, resets, cheating, attacks, leakage. A run that was killed goes on where it was."""
-    worlds = partial(world_maker, folder=folder or profiles.tau2_folder())
     with clear_errors():
-        given = in_worlds(task_file(tasks), partial(_problem_of, worlds))
+        worlds = profiles.world_folders(folder)
+        given = in_worlds(task_file(tasks), partial(_problem_of, worlds.maker))
         if not given.records:
             raise ValueError(_nothing(tasks, given))
         read = given.tasks
-        setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds)
+        setting = Setting(verifier_for(read), out / "findings.db", make_world=worlds.maker)
         found = admit(read, setting, Thoroughness(sample, everything), workers=workers)
         tasks_frame(found.admitted).write_parquet(out / "admitted.parquet")
         quarantine_frame(read, found.rejected).write_parquet(out / "quarantine.parquet")

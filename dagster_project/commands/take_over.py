@@ -19,17 +19,14 @@ def tau2(
     conversation: Annotated[bool, typer.Option(help="Whether a user speaks, or the instruction says it all.")] = False,
 ) -> None:
     """Take over a tau2 domain: facts by type, refusals with what must be looked at, each beside a twin."""
-    from environments.worlds.airline import tasks as airline
-    from environments.worlds.retail import tasks as retail
+    from environments.worlds.tau2_tasks import tau2_tasks, world_of
 
     with clear_errors():
-        read = {"airline": airline.tau2_tasks, "retail": retail.tau2_tasks}
-        if domain not in read:
-            raise ValueError(f"no tau2 domain {domain!r} has a world; there are: {', '.join(read)}")
+        world_of(domain)
         found_in = folder or profiles.tau2_folder()
         if found_in is None:
             raise ValueError("name a tau2 folder: --folder, LOOPWRIGHT_TAU2, or [worlds] tau2_folder in the profile")
-        taken = read[domain](found_in, conversation=conversation)
+        taken = tau2_tasks(domain, found_in, conversation=conversation)
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text("".join(f"{task.model_dump_json()}\n" for task in taken.tasks), encoding="utf-8")
     say(f"{len(taken.tasks):,} tasks of {domain} in {out}; {len(taken.aside):,} not used:")

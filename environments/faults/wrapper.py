@@ -112,6 +112,16 @@ class FaultyWorld:
         return self.inner.policy
 
     @property
+    def today(self) -> str:
+        """What day it is in the world."""
+        return self.inner.today
+
+    @property
+    def refusal_codes(self) -> Sequence[str]:
+        """The world's codes of refusals."""
+        return self.inner.refusal_codes
+
+    @property
     def units(self) -> Mapping[str, str]:
         """Units of the world's numeric fields."""
         return self.inner.units

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from environments import call_limit
 from environments.episode import Attempt, Scored, Step, Verdict
 from environments.task import Call, Task
 from environments.verifier import Verifier, VerifierError, graded
@@ -29,7 +30,7 @@ class RecordedWorld:
         """Take in a record.
 
         Args:
-            described: version, units and policy of the world.
+            described: version, units, policy, day and codes of refusals of the world.
             sessions: as the owner's paths give them, in the order in which they began.
 
         Raises:
@@ -38,6 +39,8 @@ class RecordedWorld:
         if broken := [s["failure"] for s in sessions if s["failure"]]:
             raise VerifierError(f"the world broke: {broken[0]}")
         self.policy: str = described["policy"]
+        self.today: str = described["today"]
+        self.refusal_codes: Sequence[str] = described["refusal_codes"]
         self.units: Mapping[str, str] = described["units"]
         self._changes = [RowChange(*change) for s in sessions for change in map(_values, s["changes"])]
         self._ledger = [SideEffect(**effect) for s in sessions for effect in s["ledger"]]
@@ -58,9 +61,10 @@ def _values(change: Mapping[str, Any]) -> tuple[Any, ...]:
 def attempt_of(task: Task, sessions: Sequence[Mapping[str, Any]], answer: str | None) -> Attempt:
     """The attempt that a record tells of; calls beyond the budget end it without an answer."""
     steps = [Step(Call(name=n, arguments=a), seen) for s in sessions for n, a, seen in s["steps"]]
-    spent = len(steps) > task.max_calls
-    ended = "budget" if spent else "answered" if answer is not None else "no_answer"
-    return Attempt(task, 0, 0, steps[: task.max_calls], None if spent else answer, ended)
+    spent = len(steps) > task.max_calls or any(s.get("ended") for s in sessions)
+    ended = call_limit.ENDED if spent else "answered" if answer is not None else "no_answer"
+    failure = call_limit.line_of(task) if spent else None
+    return Attempt(task, 0, 0, steps[: task.max_calls], None if spent else answer, ended, failure)
 
 
 def grade(tests: Path, artifacts: Path, verifier: Verifier | None = None) -> Verdict:

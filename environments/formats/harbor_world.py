@@ -78,7 +78,10 @@ def _instruction(task: Task, world: World) -> str:
 
 def _files(task: Task, world: World, image: str, token: str) -> dict[str, bytes]:
     shown = task.model_copy(update={"goal": Goal(), "gold_calls": (), "gold_answer": "", "twin": None})
-    described = {"units": dict(world.units), "policy": world.policy, "version": world.version}
+    described = {
+        "units": dict(world.units), "policy": world.policy, "today": world.today, "version": world.version,
+        "refusal_codes": list(world.refusal_codes),
+    }  # fmt: skip
     gold = {"calls": [c.model_dump() for c in task.gold_calls], "answer": task.gold_answer}
     return {
         "environment/docker-compose.yaml": yaml.safe_dump(_compose(task.world, image), sort_keys=False).encode(),

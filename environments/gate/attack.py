@@ -21,6 +21,7 @@ from environments.gate.ground import Ground, broke, reward_of, told
 from environments.gate.mutation import Material, changed_answer, changed_calls, openings
 from environments.gate.source import literals, source_of
 from environments.gate.witness import Plan
+from environments.policies.refusing import refusal
 from environments.sealed import without_gold
 from environments.seeds import stable_hash
 from environments.task import Task
@@ -109,9 +110,11 @@ def material_of(task: Task, ground: Ground) -> Material:
     tools = {
         name: tool.schema()["function"]["parameters"] for name, tool in world.tools().items() if name in task.tools
     }
+    codes = tuple(world.refusal_codes)
     ground.pool.give_back(world)
     said = without_gold(task).instruction
-    return Material(said, tools, literals(source_of(inner(ground.verifier))), task.max_calls)
+    words = (*(refusal(code, codes) for code in codes), *codes, *literals(source_of(inner(ground.verifier))))
+    return Material(said, tools, words, task.max_calls)
 
 
 def inner(verifier: Verifier) -> Verifier:

@@ -8,6 +8,7 @@ from environments.gate.audit import Reference
 from environments.gate.witness import Plan, entries
 from environments.policies.writing import writes_of
 from environments.task import Call, Fact, Task
+from environments.verifiers.outcome import shown
 from environments.world import World
 
 _OTHER_UNIT = {"euros": "dollars", "degrees": "fahrenheit", "km": "miles", "minutes": "hours"}
@@ -72,7 +73,11 @@ def _another(number: str) -> str:
 
 
 def _left_out(task: Task, known: Reference, writes: frozenset[str]) -> Iterator[tuple[str, Plan]]:
-    """The gold solution without one of its writes; without one of its looks, where the goal says what must be seen."""
+    """The gold solution without one of its writes; without one of its looks, where the goal names what such looks show.
+
+    Looks by a tool of which the goal names nothing are ways to what it names, and there may be others.
+    """
+    asked = {s.call.name for s in known.gold.steps if {*shown(s.observation)} & {*task.goal.seen}}
     for place, call in enumerate(task.gold_calls):
         rest = tuple(c for i, c in enumerate(task.gold_calls) if i != place)
         if call in rest:  # the gold solution itself makes it twice, after a response was lost
@@ -82,7 +87,7 @@ def _left_out(task: Task, known: Reference, writes: frozenset[str]) -> Iterator[
             continue
         others = {e for i, s in enumerate(known.gold.steps) if i != place for e in entries(s.observation)}
         mine = set(entries(known.gold.steps[place].observation)) if place < len(known.gold.steps) else set()
-        if task.goal.seen and any(need <= mine and not need & others for need in known.needed):
+        if call.name in asked and any(need <= mine and not need & others for need in known.needed):
             yield "missing_look", Plan(rest, task.gold_answer)
 
 

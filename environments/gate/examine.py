@@ -69,7 +69,7 @@ def examined(tasks: Sequence[Task], ground: Ground, depth: Depth) -> dict[str, l
 def _examined(tasks: Sequence[Task], ground: Ground, depth: Depth) -> dict[str, list[Finding]]:
     found = soundness(tasks, ground)
     world = ground.pool.lend()
-    policies = [p for p in cheaters(world.tools()) if depth.deep or p.everywhere]
+    policies = [p for p in cheaters(world.tools(), world.refusal_codes) if depth.deep or p.everywhere]
     ground.pool.give_back(world)
     for task_id, more in cheating(tasks, policies, ground).items():
         found[task_id] += more

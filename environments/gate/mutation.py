@@ -24,7 +24,7 @@ class Material(NamedTuple):
     tools: dict[str, Any]
     """JSON schema of the arguments by name of the tool."""
     literals: tuple[str, ...]
-    """Words and phrases of the verifier's source."""
+    """What the world's policy calls its reasons to refuse, then words and phrases of the verifier's source."""
     max_calls: int
 
 

@@ -1,6 +1,6 @@
 """All the ways to cheat that the gate tries, in one list."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from environments.policies.garbage import Garbage, Unparsable
@@ -8,7 +8,7 @@ from environments.policies.gold_reader import GoldReader
 from environments.policies.guessing import Guess, NoLook, OneLook
 from environments.policies.idle import Hang, ImmediateStop, NoOp
 from environments.policies.random_tools import RandomTools
-from environments.policies.refusing import AlwaysRefuse
+from environments.policies.refusing import blanket_refusals
 from environments.policies.rewarding import RewardWriter, VerifierEditor
 from environments.policies.script import Cheater
 from environments.policies.stuffing import KeywordStuffer
@@ -16,7 +16,6 @@ from environments.policies.telling import Echo, Hedger, Injection, Parrot
 from environments.policies.writing import DuplicateWriter, OverWriter
 from environments.tool import Tool
 from environments.verifiers.claims import VERDICT_WORDS
-from environments.verifiers.outcome import REFUSALS
 
 PLAIN: Final[tuple[type[Cheater], ...]] = (
     NoOp, ImmediateStop, Hang, Garbage, Unparsable, KeywordStuffer, RandomTools, RewardWriter, VerifierEditor,
@@ -25,7 +24,7 @@ PLAIN: Final[tuple[type[Cheater], ...]] = (
 """Those that need to know nothing of the world."""
 
 
-def cheaters(tools: Mapping[str, Tool]) -> list[Cheater]:
-    """One policy of each kind, for a world with these tools; a blanket refusal for each typed reason, yes and no."""
-    told = [*(AlwaysRefuse(reason) for reason in REFUSALS), *(Guess(word) for word in VERDICT_WORDS)]
+def cheaters(tools: Mapping[str, Tool], refusal_codes: Sequence[str]) -> list[Cheater]:
+    """One policy of each kind, for a world with these tools; yes, no, and a blanket refusal for each of its reasons."""
+    told = [*blanket_refusals(refusal_codes), *(Guess(word) for word in VERDICT_WORDS)]
     return [*(kind() for kind in PLAIN), *told, DuplicateWriter(tools), OverWriter(tools)]

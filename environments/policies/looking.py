@@ -4,12 +4,12 @@ It earns what a refusal earns on every task whose right end is one; scored toget
 nothing.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 
 from environments.episode import Attempt
+from environments.policies.refusing import refusal
 from environments.policies.script import Scripted
 from environments.policy import Action, Answer
-from environments.verifiers.outcome import REFUSALS
 
 
 class LooksThenRefuses(Scripted):
@@ -17,17 +17,18 @@ class LooksThenRefuses(Scripted):
 
     version = "looks-then-refuses-1"
 
-    def __init__(self, harmless: Container[str], reason: str = "not_allowed") -> None:
+    def __init__(self, harmless: Container[str], reason: str = "not_allowed", *, codes: Sequence[str] = ()) -> None:
         """Set up the policy.
 
         Args:
             harmless: names of the tools that change nothing.
             reason: typed reason of its refusals.
+            codes: the world's (`World.refusal_codes`).
         """
-        self.harmless, self.reason = harmless, reason
+        self.harmless, self.said = harmless, refusal(reason, codes)
 
     def next(self, attempt: Attempt) -> Action:
         """The gold call that is due among the harmless ones, or the refusal."""
         calls = [call for call in attempt.task.gold_calls if call.name in self.harmless]
         done = len(attempt.steps)
-        return calls[done] if done < len(calls) else Answer(REFUSALS[self.reason])
+        return calls[done] if done < len(calls) else Answer(self.said)

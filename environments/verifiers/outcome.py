@@ -22,7 +22,7 @@ from environments.task import Fact, Goal
 from environments.verifier import VerifierError
 from environments.verifiers.claims import Claim, claims, left_open, same_value, states
 from environments.verifiers.commitment import taken_back
-from environments.verifiers.reasons import DONE, TAKEN_BACK, coded, refusal_reasons, without_reason
+from environments.verifiers.reasons import DONE, TAKEN_BACK, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
 from environments.verifiers.wording import quoted
@@ -85,7 +85,8 @@ class OutcomeVerifier:
         if attempt.answer is None:
             return _zero(attempt.ended or "no_answer", attempt.failure or "")
         goal = attempt.task.goal
-        failed = _refusal_failure(attempt) if goal.reason else _answer_failure(attempt)
+        check = _refusal_failure if goal.reason else _answer_failure
+        failed = check(attempt, world.refusal_codes)
         failed = failed or state_failure(goal, world) or _written_failure(attempt, world)
         found = _ungrounded(attempt, world, refused=bool(goal.reason) and not failed)
         if found is not None and not (failed and found.misplaced):  # in the wrong place: a wrong answer first
@@ -100,10 +101,11 @@ def _ungrounded(attempt: Attempt, world: World, *, refused: bool) -> Finding | N
 
     What a tool shows after a text was written to it is no evidence for the text.
     """
-    spoken = refused and not coded(attempt.task.world)
+    codes = world.refusal_codes
+    spoken = refused and not codes
     for text in ([] if spoken else [attempt.answer or ""]) + _written(attempt.task.goal, world):
         before = next((i for i, s in enumerate(attempt.steps) if text in s.call.arguments.values()), None)
-        plain = without_reason(text) if coded(attempt.task.world) else text
+        plain = without_reason(text) if codes else text
         for fact in attempt.task.goal.required if refused else ():  # what was not found: the error that says so was met
             plain = plain.replace(fact.value, " " * len(fact.value))
         said = attempt.exchanges if text == attempt.answer else []
@@ -126,7 +128,7 @@ def _written_failure(attempt: Attempt, world: World) -> tuple[str, str] | None:
     for text in _written(goal, world):
         if goal.reason and (done := DONE.search(text)):
             return "says_done", done[0]
-        if not goal.reason and (reasons := refusal_reasons(text, attempt.task.world)):
+        if not goal.reason and (reasons := refusal_reasons(text, world.refusal_codes)):
             return "refused", reasons[0]
         facts = [f for change in goal.changes or () for found in change.states.values() for f in found]
         if denied := _denied_fact(text, facts):
@@ -144,9 +146,9 @@ def _zero(cause: str, evidence: str) -> Scored:
     return Scored(0.0, outcome=0.0, vetoed=False, cause=cause, evidence=evidence)
 
 
-def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
+def _answer_failure(attempt: Attempt, codes: Sequence[str]) -> tuple[str, str] | None:
     goal, answer = attempt.task.goal, attempt.answer or ""
-    if reasons := refusal_reasons(answer, attempt.task.world):
+    if reasons := refusal_reasons(answer, codes):
         return "refused", reasons[0]
     if missing := [f for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0].value
@@ -156,7 +158,7 @@ def _answer_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "hedged", open_[0]
     if denied := _denied_fact(answer, goal.required):
         return "hedged", denied
-    second = None if coded(attempt.task.world) else _second_number(answer, goal, attempt.instruction)
+    second = None if codes else _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
 
 
@@ -185,10 +187,10 @@ def _second_number(answer: str, goal: Goal, said: str) -> str | None:
     return None
 
 
-def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
+def _refusal_failure(attempt: Attempt, codes: Sequence[str]) -> tuple[str, str] | None:
     """Why a refusal does not count: wrong or several reasons, claims beside it, or no investigation behind it."""
     goal, answer = attempt.task.goal, attempt.answer or ""
-    reasons = refusal_reasons(answer, attempt.task.world)
+    reasons = refusal_reasons(answer, codes)
     if reasons != [goal.reason]:
         return "wrong_reason", ", ".join(reasons) or "no refusal"
     named = {f.value.casefold() for f in goal.required}
@@ -196,7 +198,7 @@ def _refusal_failure(attempt: Attempt) -> tuple[str, str] | None:
         return "not_investigated", goal.evidence_error
     if missing := [f.value for f in goal.required if not states(answer, f)]:
         return "missing_fact", missing[0]
-    if coded(attempt.task.world):
+    if codes:
         done = DONE.search(answer)
         return ("says_done", done[0]) if done else None
     said = _NO_TOOL.sub(lambda m: " " * len(m[0]), answer)

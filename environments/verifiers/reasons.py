@@ -1,11 +1,12 @@
-"""The typed reasons for not solving a task, by world, and how an answer states one.
+"""The typed reasons for not solving a task, and how an answer states one.
 
-atlas has no document that names its reasons, so they are read from what is said. A world with a policy has codes: an
-answer gives one as `Reason: window_closed`, and states its facts beside it, which the veto then checks like any other.
+atlas has no document that names its reasons, so they are read from what is said. A world whose policy names codes says
+which (`World.refusal_codes`): an answer gives one as `Reason: window_closed`, and states its facts beside it, which the
+veto then checks like any other.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 _CANNOT = r"(?:cannot|can ?not|can't|could not|couldn't|(?:am|'m|was) (?:unable|not able) to)"
 SPOKEN: Mapping[str, re.Pattern[str]] = {
@@ -18,26 +19,19 @@ SPOKEN: Mapping[str, re.Pattern[str]] = {
     ),
 }
 """Reasons of worlds without codes."""
-CODES: Mapping[str, tuple[str, ...]] = {
-    "desk": (
-        "missing_information", "not_found", "identity_not_verified", "already_shipped", "window_closed", "nothing_due",
-        "approval_denied", "not_permitted", "too_early", "account_on_hold",
-    )
-}  # fmt: skip
-"""Codes by world, as its policy names them."""
 _CODE = re.compile(r"(?i)\breason(?: code)?\s*[:：=]\s*[`'\"*]*(?P<code>[a-z]+(?:_[a-z]+)*)")
 
 
-def coded(world: str) -> bool:
-    """Whether refusals in `world` carry a code."""
-    return world in CODES
+def refusal_reasons(answer: str, codes: Sequence[str] = ()) -> list[str]:
+    """The typed reasons that `answer` gives for not solving a task; more than one is hedging.
 
-
-def refusal_reasons(answer: str, world: str = "atlas") -> list[str]:
-    """The typed reasons that `answer` gives for not solving a task; more than one is hedging."""
-    if coded(world):
+    Args:
+        answer: what is read.
+        codes: the world's (`World.refusal_codes`); without any, reasons are read from what is said.
+    """
+    if codes:
         given = [m["code"].lower() for m in _CODE.finditer(answer)]
-        beside = [code for code in CODES[world] if re.search(rf"\b{code}\b", answer) and code not in given]
+        beside = [code for code in codes if re.search(rf"\b{code}\b", answer) and code not in given]
         return list(dict.fromkeys([*given, *(beside if given else [])]))
     return [reason for reason, pattern in SPOKEN.items() if pattern.search(answer)]
 

@@ -8,7 +8,6 @@ turns everything the agent said counts, each against what had been seen by then.
 Source: AMAP report (hallucination hard veto); TravelBench judge checklist; pipeline stage 7.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -23,14 +22,10 @@ from environments.verifiers.ground import Ground
 from environments.verifiers.grounding import Finding, finding
 from environments.world import World
 
-__all__ = ["UNIT_OF", "Finding", "Said", "Setting", "evidence_of", "findings", "today_of", "turns_of", "unsupported"]
+__all__ = ["UNIT_OF", "Finding", "Said", "Setting", "evidence_of", "findings", "turns_of", "unsupported"]
 
 UNIT_OF = {"price": "euros", "temp": "degrees", "km": "km", "minutes": "minutes", "rating": "rating"}
 """Unit of each numeric field where no world says better: those of atlas."""
-_TODAY = re.compile(
-    r"(?i)(?:current (?:date|time)|today|now|date today)\s*(?:is|:|=|are)?\s*(?:\w+day,?\s*)?((?:19"
-    r"|20)\d\d-\d\d-\d\d)|今天是\s*((?:19|20)\d\d-\d\d-\d\d)"
-)
 
 
 class Said(NamedTuple):
@@ -51,7 +46,7 @@ class Setting:
     """Unit of each numeric field by name."""
     policy: str = ""
     today: str = ""
-    """ISO date; empty where nothing tells it."""
+    """ISO date; empty where no day matters."""
     offered: frozenset[str] = frozenset()
     """Names of the tools on offer."""
 
@@ -60,14 +55,7 @@ class Setting:
         """The setting of an attempt: from its world, or the units of atlas where there is none."""
         if world is None:
             return cls(UNIT_OF, offered=frozenset(attempt.task.tools))
-        today = getattr(world, "today", "") or today_of(world.policy)
-        return cls(world.units, world.policy, today, frozenset(attempt.task.tools))
-
-
-def today_of(policy: str) -> str:
-    """The date that a policy document gives as the current one, empty where it gives none."""
-    found = _TODAY.search(policy)
-    return (found[1] or found[2]) if found else ""
+        return cls(world.units, world.policy, world.today, frozenset(attempt.task.tools))
 
 
 def evidence_of(steps: Sequence[Step]) -> Evidence:

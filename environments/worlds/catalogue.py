@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 from environments.honeypots.world import HoneypotWorld
 from environments.world import World
@@ -59,6 +60,24 @@ def world_maker(name: str, *, folder: Path | None = None) -> Callable[[], World]
         raise ValueError(f"no world named {name!r}; there are: {known}. Others enter as entry points {ENTRY_POINTS!r}")
     maker: Callable[[], World] = offered[name].load()
     return maker
+
+
+class Folders(NamedTuple):
+    """Where the worlds lie that are read from a folder; goes to other processes as it is."""
+
+    tau2: Path | None = None
+    """Of `retail` and `airline`."""
+    places: Path | None = None
+    """Of `atlas_places`."""
+
+    def maker(self, name: str) -> Callable[[], World]:
+        """What opens a session of the world `name`, wherever it lies.
+
+        Raises:
+            ValueError: no such world, or its folder is not set.
+            FileNotFoundError: the folder does not hold it.
+        """
+        return world_maker(name, folder=self.places if name == PLACES_WORLD else self.tau2)
 
 
 def _of_a_folder(name: str, folder: Path | None) -> Callable[[], World]:

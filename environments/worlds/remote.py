@@ -179,6 +179,8 @@ class RemoteWorld:
         self.server, self.session_id = server, session_id
         self.name, self.version = str(server.described["name"]), str(server.described["version"])
         self.policy: str = server.described["policy"]
+        self.today: str = server.described["today"]
+        self.refusal_codes: Sequence[str] = server.described["refusal_codes"]
         self.units: Mapping[str, str] = server.described["units"]
         self.fault_kinds = frozenset(map(FaultKind, server.described["fault_kinds"]))
         self._state: dict[str, Any] | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
-from environments.worlds import arithmetic, documents
+from environments.worlds import arithmetic, documents, tau2_tools
 from environments.worlds.documents import Documents, DocumentState, DocumentWorld
 from environments.worlds.tau2_folder import domain_folder, read_documents, read_policy
 
@@ -49,7 +49,7 @@ def _documents(folder: Path, data_model: ModuleType) -> Documents:
 
 @cache
 def _version(folder: Path, data_model: ModuleType, tools_module: str) -> str:
-    modules = (arithmetic, documents, data_model, sys.modules[tools_module])
+    modules = (arithmetic, documents, tau2_tools, data_model, sys.modules[tools_module])
     source = "".join(map(inspect.getsource, modules))
     read = (source, read_policy(folder), _documents(folder, data_model).digest)
     return hashlib.blake2b(repr(read).encode(), digest_size=8).hexdigest()

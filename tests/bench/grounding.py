@@ -28,8 +28,8 @@ from environments.task import Call
 from environments.verifiers.claims import shared
 from environments.verifiers.grounding import Finding, type_of
 from environments.verifiers.outcome import OutcomeVerifier
-from environments.verifiers.veto import Said, Setting, findings, today_of
-from environments.world import WorldPool
+from environments.verifiers.veto import Said, Setting, findings
+from environments.world import WorldPool, today_of
 from environments.worlds.atlas.tasks import wordings
 from environments.worlds.atlas.world import AtlasWorld
 from tests.bench.table import Row, publish, row

@@ -1,6 +1,6 @@
 """What worlds cost: resets, calls and episodes, the share of a rollout spent waiting for them, and over MCP.
 
-    python tests/bench/worlds.py [--folder FOLDER] [--tau2-python SIDE/bin/python] [--only PART ...]
+    python tests/bench/worlds.py [--folder FOLDER] [--tau2-python SIDE/bin/python] [--only PART ...] [--world NAME ...]
 
 `--folder` is a tau2 folder for retail and airline, by default `tasks/tau2` under LOOPWRIGHT_CORPORA; without one they
 are left out. `--tau2-python` is a Python 3.12 with tau2-bench's own environment (`python3.12 -m venv SIDE` and
@@ -44,10 +44,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path(corpora) if corpora else None)
     parser.add_argument("--tau2-python", type=Path)
     parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("--world", nargs="*", help="Worlds of the part `speed`; all that can be opened by default.")
     args = parser.parse_args()
     rows: list[Row] = []
     if "speed" in args.only:
-        rows += [r for name in names(args.folder) for r in speed_rows(name, args.folder)]
+        rows += [r for name in args.world or names(args.folder) for r in speed_rows(name, args.folder)]
     if "tau2" in args.only and args.folder and args.tau2_python:
         rows += tau2_rows(args.folder, args.tau2_python)
     if "waiting" in args.only:
@@ -61,21 +62,24 @@ def main() -> None:
 
 def names(folder: Path | None) -> list[str]:
     """The worlds that can be opened here."""
-    return ["atlas", *(["retail", "airline"] if folder else [])]
+    return ["atlas", "desk", *(["retail", "airline"] if folder else [])]
 
 
 def maker_and_tasks(name: str, folder: Path | None) -> "tuple[Callable[[], World], list[Task]]":
     """What opens a world, and tasks in it that are solved by calls alone."""
-    from environments.worlds.airline import tasks as airline
-    from environments.worlds.atlas.tasks import fresh_tasks
+    from environments.worlds.atlas import tasks as atlas
     from environments.worlds.catalogue import world_maker
-    from environments.worlds.retail import tasks as retail
+    from environments.worlds.desk import tasks as desk
+    from environments.worlds.tau2_tasks import tau2_tasks
 
     maker = world_maker(name, folder=folder)
-    if folder is None or name == "atlas":
-        return maker, fresh_tasks(200, "train", 0)
-    read = {"retail": retail.tau2_tasks, "airline": airline.tau2_tasks}[name]
-    return maker, read(folder, conversation=False).tasks
+    if name == "atlas":
+        return maker, atlas.fresh_tasks(200, "train", 0)
+    if name == "desk":  # those of a chat are solved by talking too
+        return maker, [t for t in desk.fresh_tasks(200, "train", 0) if t.user is None]
+    if folder is None:
+        raise ValueError(f"{name} is read from a tau2 folder: --folder, or LOOPWRIGHT_CORPORA")
+    return maker, tau2_tasks(name, folder, conversation=False).tasks
 
 
 def speed_rows(name: str, folder: Path | None) -> list[Row]:

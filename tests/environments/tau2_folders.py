@@ -8,6 +8,7 @@ Document = dict[str, Any]
 ADDRESS = {
     "address1": "1 High Street", "address2": "", "city": "Boston", "country": "USA", "state": "MA", "zip": "02101",
 }  # fmt: skip
+NOW = "The current time is 2024-05-15 15:00:00 EST."
 
 
 def small_tau2(folder: Path) -> Path:
@@ -15,7 +16,7 @@ def small_tau2(folder: Path) -> Path:
     for name, documents, tasks in (("retail", shop(), shop_tasks()), ("airline", airline(), airline_tasks())):
         home = folder / name
         home.mkdir(parents=True)
-        (home / "policy.md").write_text(f"# The policy of the {name}\nDo what is allowed.\n")
+        (home / "policy.md").write_text(f"# The policy of the {name}\nDo what is allowed.\n{NOW}\n")
         for file, content in (("db", documents), ("tasks", tasks), ("split_tasks", splits(tasks))):
             (home / f"{file}.json").write_text(json.dumps(content))
     return folder

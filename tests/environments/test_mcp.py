@@ -15,12 +15,14 @@ from mcp.client.client import Client as PlainClient
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import LATEST_MODERN_VERSION
 
+from environments.episode import Scored
 from environments.faults.wrapper import TIMEOUT, with_faults
 from environments.mcp import POLICY_URI, listed
 from environments.task import Call, Task
 from environments.tool import Effect, observation_text
 from environments.worlds.atlas.world import AtlasWorld
-from tests.environments.faults.builders import GOLD, Shop, do, fault, shop_task
+from tests.environments.builders import Script
+from tests.environments.faults.builders import GOLD, Shop, do, fault, played, shop_task
 from tests.environments.serving import ROOT, TOKEN, Serving, eventually, served_shop
 
 CALLS = [
@@ -99,7 +101,7 @@ def test_direct_calls_and_calls_of_either_client_read_the_same_bytes(shop: Servi
 
 
 def test_so_do_they_when_the_task_makes_calls_go_wrong() -> None:
-    task = shop_task(*FAULTS)
+    task = shop_task(*FAULTS, max_calls=len(CALLS))
     with served_shop(task=task.model_dump_json()) as server:
 
         async def read() -> list[list[str]]:
@@ -122,6 +124,35 @@ def test_a_session_of_a_task_offers_its_tools_alone() -> None:
 
         names, texts = asyncio.run(read())
     assert (names, texts) == (["refund", "approve"], ['{"error": "unknown_tool"}', '{"approved": "A"}'])
+
+
+ASKED = [do("list_orders"), do("fly"), do("refund", order_id="Z"), *GOLD, do("list_tickets")]
+
+
+@pytest.mark.parametrize(
+    ("task", "carried_out"),
+    [
+        (shop_task(max_calls=4), 4),
+        (shop_task(max_calls=len(ASKED)), len(ASKED)),
+        (shop_task(fault("slow_call", "approve", size=3), max_calls=5), 4),
+    ],
+    ids=["too few calls", "as many as are needed", "time that runs out during a slow call"],
+)
+def test_a_tasks_limit_on_calls_ends_a_session_where_it_ends_a_rollout(task: Task, carried_out: int) -> None:
+    [here] = played([task], Script(*ASKED, "done."))
+    assert isinstance(here.verdict, Scored)
+    with served_shop(task=task.model_dump_json()) as server:
+
+        async def read() -> tuple[list[str], Any]:
+            async with Client(server.mcp) as client:
+                return await over_mcp(client, ASKED), owner(server, f"/{owner(server)['open'][0]}")
+
+        texts, left = asyncio.run(read())
+    seen = [observation_text(step.observation) for step in here.steps]
+    beyond = observation_text({"error": here.ended, "detail": here.verdict.evidence})
+    assert (texts, len(seen)) == ([*seen, *[beyond] * (len(ASKED) - len(seen))], carried_out)
+    assert left["steps"] == [[s.call.name, s.call.arguments, s.observation] for s in here.steps]
+    assert left["ended"] == (None if carried_out == len(ASKED) else "budget")
 
 
 def test_sixteen_clients_at_once_write_and_read_nothing_but_their_own(shop: Serving) -> None:

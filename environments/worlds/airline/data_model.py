@@ -1,6 +1,7 @@
 """What the airline's documents hold: users, flights by date, and reservations; and the rules read off them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from pydantic import ConfigDict, with_config
@@ -8,6 +9,7 @@ from typing_extensions import TypedDict
 
 from environments.tool import ToolRefusal
 from environments.worlds.documents import Document
+from environments.worlds.tau2_tools import payment_method_of
 
 KEY_FIELDS = {"users": "user_id", "flights": "flight_number", "reservations": "reservation_id"}
 KINDS = tuple(KEY_FIELDS)
@@ -21,6 +23,8 @@ NEW_RESERVATIONS = ("HATHAT", "HATHAU", "HATHAV")
 NEW_CERTIFICATES = 3221322
 """Number of the first certificate sent; the next ones follow."""
 Cabin = Literal["basic_economy", "economy", "business"]
+need_payment_method = partial(payment_method_of, argument="payment_id")
+"""A payment method from the user's profile, by its id."""
 _MORE_IS_LEFT_OUT = ConfigDict(extra="ignore")
 """An agent may hand over a flight as a search showed it."""
 
@@ -104,18 +108,6 @@ def booked(flight: Document, date: str, price: float) -> dict[str, Any]:
         "date": date,
         "price": price,
     }
-
-
-def need_payment_method(user: Document, payment_id: str) -> Document:
-    """A payment method from the user's profile.
-
-    Raises:
-        ToolRefusal: the profile has none of this id.
-    """
-    method: Document | None = user["payment_methods"].get(payment_id)
-    if method is None:
-        raise ToolRefusal("unknown_payment_method", payment_id=payment_id)
-    return method
 
 
 def need_amount(method: Document, amount: float) -> None:

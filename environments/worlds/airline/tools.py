@@ -10,17 +10,17 @@ from functools import cache
 from typing import Any, Literal
 
 from environments.tool import Effect, ToolRefusal, tool
+from environments.worlds import tau2_tools
 from environments.worlds.airline import data_model as line
 from environments.worlds.airline.data_model import Cabin, Passenger, Payment, Segment
-from environments.worlds.arithmetic import calculated
-from environments.worlds.documents import Document, DocumentState, hand_over
+from environments.worlds.documents import Document
+from environments.worlds.tau2_tools import Tau2Tools
 
 
-class AirlineTools:
+class AirlineTools(Tau2Tools):
     """The tools of one session, over its own state."""
 
-    def __init__(self, state: DocumentState) -> None:
-        self._state = state
+    owned = ("reservations", "reservation_id")
 
     @tool(Effect.READ)
     def get_user_details(self, user_id: str) -> Document:
@@ -119,7 +119,7 @@ class AirlineTools:
         paid = reservation["payment_history"]
         reservation["payment_history"] = paid + [{**p, "amount": -p["amount"]} for p in paid]
         reservation["status"] = "cancelled"
-        return self._written("cancel_reservation", reservation, None)
+        return self._written("cancel_reservation", reservation)
 
     @tool(Effect.WRITE)
     def update_reservation_flights(
@@ -129,7 +129,7 @@ class AirlineTools:
 
         A flight that stays in its cabin keeps its price.
         """
-        reservation, user = self._reservation_and_user(reservation_id)
+        reservation, user = self._with_user(reservation_id)
         people = len(reservation["passengers"])
         kept = {(f["flight_number"], f["date"]): f for f in reservation["flights"] if cabin == reservation["cabin"]}
         taken = [kept.get((s["flight_number"], s["date"])) or self._seat(s, cabin, people) for s in flights]
@@ -146,7 +146,7 @@ class AirlineTools:
         self, reservation_id: str, total_baggages: int, nonfree_baggages: int, payment_id: str
     ) -> Document:
         """Set how many bags a reservation has in all and how many of them are paid for; bags are added only."""
-        reservation, user = self._reservation_and_user(reservation_id)
+        reservation, user = self._with_user(reservation_id)
         price = line.BAG_PRICE * max(0, nonfree_baggages - reservation["nonfree_baggages"])
         method = line.need_change_method(user, payment_id, price)
         reservation |= {"total_baggages": total_baggages, "nonfree_baggages": nonfree_baggages}
@@ -159,7 +159,7 @@ class AirlineTools:
         if len(passengers) != len(reservation["passengers"]):
             raise ToolRefusal("other_number_of_passengers", passengers=str(len(reservation["passengers"])))
         reservation["passengers"] = [dict(p) for p in passengers]
-        return self._written("update_reservation_passengers", reservation, None)
+        return self._written("update_reservation_passengers", reservation)
 
     @tool(Effect.WRITE)
     def send_certificate(self, user_id: str, amount: int) -> dict[str, Any]:
@@ -173,15 +173,8 @@ class AirlineTools:
         self._state.write("send_certificate", "users", user_id, user)
         return certificate
 
-    @tool(Effect.READ)
-    def calculate(self, expression: str) -> dict[str, float]:
-        """Work out a sum of numbers with + - * / and brackets."""
-        return {"result": calculated(expression)}
-
-    @tool(Effect.WRITE)
-    def transfer_to_human_agents(self, summary: str) -> dict[str, str]:
-        """Hand the user over to a human; only where no tool can do what is asked for."""
-        return hand_over(self._state, "transfer_to_human_agents", summary)
+    calculate = tau2_tools.calculate
+    transfer_to_human_agents = tau2_tools.transfer_to_human_agents
 
     def _offers(self, by: Any, value: Any, date: str) -> list[Document]:
         found = (line.offer(flight, date) for flight in self._state.find("flights", by, value))
@@ -191,10 +184,6 @@ class AirlineTools:
         """A seat for each passenger on a flight, as a reservation holds it."""
         flight = self._state.need("flights", segment["flight_number"])
         return line.booked(flight, segment["date"], line.seat(flight, segment["date"], cabin, people))
-
-    def _reservation_and_user(self, reservation_id: str) -> tuple[Document, Document]:
-        reservation = self._state.need("reservations", reservation_id)
-        return reservation, self._state.need("users", reservation["user_id"])
 
     def _free_reservation(self) -> str:
         """The id of the next reservation; after the ones that the data foresee, numbered ones."""
@@ -212,12 +201,6 @@ class AirlineTools:
                 method["amount"] = round(method["amount"] - amount, 2)
         moved = bool(amount) and method["source"] == "gift_card"
         return self._written(name, reservation, user if moved else None)
-
-    def _written(self, name: str, reservation: Document, user: Document | None) -> Document:
-        written = self._state.write(name, "reservations", reservation["reservation_id"], reservation)
-        if user is not None:
-            self._state.write(name, "users", user["user_id"], user)
-        return written
 
 
 @cache

@@ -39,8 +39,6 @@ class AtlasWorld(SqliteWorld):
     name = "atlas"
     land: Land
     """What exists; of the full form alone."""
-    today: str
-    """ISO date of the world's clock; of the full form alone."""
     units: Mapping[str, str] = {
         "price": "euros", "temp": "degrees", "km": "km", "minutes": "minutes", "rating": "rating",
     }  # fmt: skip
@@ -67,7 +65,7 @@ class AtlasWorld(SqliteWorld):
     def _full(self, state: SqliteState, places: Path | None) -> FullAtlasTools:
         """Set up the full form over made places, or over those of a folder."""
         land = lands.open_land(places)
-        self.land, self.today, self.policy = land, TODAY, lands.policy_text()
+        self.land, self.policy = land, lands.policy_text()
         self.units = {**lands.UNITS, "price": land.currency, "toll": land.currency}
         self.name = "atlas_places" if isinstance(land, FolderLand) else "atlas_full"
         of_folder = f"-{land.folder.digest}" if isinstance(land, FolderLand) else ""
@@ -78,6 +76,11 @@ class AtlasWorld(SqliteWorld):
     def version(self) -> str:
         """Hash of code, geography data and level of detail."""
         return f"atlas-{self._form}"
+
+    @property
+    def today(self) -> str:
+        """The day of the world's clock, from which on weather and timetables are known."""
+        return TODAY
 
     def reset(self) -> None:
         """Roll the state back to its start and forget what was shown."""

@@ -23,6 +23,11 @@ REFUND_DAYS = 30
 """How long after delivery goods can be refunded."""
 LOST_DAYS = 10
 """A parcel without a scan for this many days is lost."""
+REFUSAL_CODES = (
+    "missing_information", "not_found", "identity_not_verified", "already_shipped", "window_closed", "nothing_due",
+    "approval_denied", "not_permitted", "too_early", "account_on_hold",
+)  # fmt: skip
+"""Why a request is not fulfilled, as the policy names it."""
 DESK_MAILBOX = "desk@hollinpark.example"
 
 SCHEMA = """

@@ -105,9 +105,12 @@ def _refund_goods(s: Session) -> Plan:
 
 
 def _pay_back(s: Session, order: Row, cents: int, reason: str) -> Plan:
-    """The end of every family that pays back."""
-    if refused := proven(s):
-        return refused
+    """The end of every family that pays back to somebody who has proven who they are, or does so now."""
+    return proven(s) or _paid_back(s, order, cents, reason)
+
+
+def _paid_back(s: Session, order: Row, cents: int, reason: str) -> Plan:
+    """The refund itself, with the approval that it needs."""
     made = s.refund(order, cents, reason)
     if made is None:
         return s.refuse("approval_denied", s.say("denied", order=order["id"]))
@@ -134,7 +137,7 @@ def _lost_parcel(s: Session) -> Plan:
         return refused
     stock = {line["sku"]: s.call("erp_check_stock", sku=line["sku"])["stock"] for line in order["lines"]}
     if any(stock[line["sku"]] < line["quantity"] for line in order["lines"]):
-        return _pay_back(s, order, round(order["total"] * 100), "lost_parcel")
+        return _paid_back(s, order, round(order["total"] * 100), "lost_parcel")
     taken = [
         Change(table="product", key=line["sku"], columns={"stock": stock[line["sku"]] - line["quantity"]})
         for line in order["lines"]

@@ -15,7 +15,7 @@ from environments.fault import STATE_LEVEL, FaultKind
 from environments.state import SqliteState, SqliteWorld, image_of, insert_rows
 from environments.task import Task
 from environments.worlds.desk import books, crm, data_model, erp, mail, population, state_faults, tools
-from environments.worlds.desk.data_model import DELAY_CALLS, SCHEMA
+from environments.worlds.desk.data_model import DELAY_CALLS, REFUSAL_CODES, SCHEMA, TODAY
 from environments.worlds.desk.population import company
 from environments.worlds.desk.state_faults import rows_of
 
@@ -43,6 +43,7 @@ class DeskWorld(SqliteWorld):
 
     name = "desk"
     fault_kinds = STATE_LEVEL
+    refusal_codes = REFUSAL_CODES
     units = {
         "price": "euros",
         "total": "euros",
@@ -62,6 +63,11 @@ class DeskWorld(SqliteWorld):
     def version(self) -> str:
         """Hash of code, data and policy."""
         return f"desk-{_code_version()}"
+
+    @property
+    def today(self) -> str:
+        """The day on which the desk works: windows, rights and deliveries are counted from it."""
+        return TODAY.isoformat()
 
     @property
     def clock(self) -> int:

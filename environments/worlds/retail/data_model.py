@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from environments.tool import ToolRefusal
 from environments.worlds.documents import Document
+from environments.worlds.tau2_tools import payment_method_of
 
 KEY_FIELDS = {"users": "user_id", "products": "product_id", "orders": "order_id"}
 KINDS = tuple(KEY_FIELDS)
 PENDING, MODIFIED, DELIVERED = "pending", "pending (item modified)", "delivered"
+need_payment_method = partial(payment_method_of, argument="payment_method_id")
+"""A payment method from the user's profile, by its id."""
 
 
 def email_of(user: Document) -> str:
@@ -31,18 +35,6 @@ def need_status(order: Document, *allowed: str) -> None:
     """
     if order["status"] not in allowed:
         raise ToolRefusal("wrong_status", status=order["status"], allowed=allowed[0])
-
-
-def need_payment_method(user: Document, payment_method_id: str) -> Document:
-    """A payment method from the user's profile.
-
-    Raises:
-        ToolRefusal: the profile has none of this id.
-    """
-    method: Document | None = user["payment_methods"].get(payment_method_id)
-    if method is None:
-        raise ToolRefusal("unknown_payment_method", payment_method_id=payment_method_id)
-    return method
 
 
 def need_balance(method: Document, amount: float) -> None:

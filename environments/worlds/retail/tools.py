@@ -7,16 +7,16 @@ of orders, items and payments is refused here when it does not hold. Nothing is 
 from typing import Any, Literal
 
 from environments.tool import Effect, ToolRefusal, tool
-from environments.worlds.arithmetic import calculated
-from environments.worlds.documents import Document, DocumentState, hand_over, pairs
+from environments.worlds import tau2_tools
+from environments.worlds.documents import Document, pairs
 from environments.worlds.retail import data_model as shop
+from environments.worlds.tau2_tools import Tau2Tools
 
 
-class RetailTools:
+class RetailTools(Tau2Tools):
     """The tools of one session, over its own state."""
 
-    def __init__(self, state: DocumentState) -> None:
-        self._state = state
+    owned = ("orders", "order_id")
 
     @tool(Effect.READ)
     def find_user_id_by_email(self, email: str) -> dict[str, str]:
@@ -60,7 +60,7 @@ class RetailTools:
         self, order_id: str, reason: Literal["no longer needed", "ordered by mistake"]
     ) -> dict[str, Any]:
         """Cancel a pending order and refund it to how it was paid; the user must have confirmed order and reason."""
-        order, user = self._order_and_user(order_id)
+        order, user = self._with_user(order_id)
         shop.need_status(order, shop.PENDING)
         payments, moved = shop.paid(order), False
         for p in payments:
@@ -77,7 +77,7 @@ class RetailTools:
         order = self._state.need("orders", order_id)
         shop.need_status(order, shop.PENDING, shop.MODIFIED)
         order["address"] = _address(address1, address2, city, state, country, zip)
-        return self._written("modify_pending_order_address", order, None)
+        return self._written("modify_pending_order_address", order)
 
     @tool(Effect.WRITE)
     def modify_pending_order_items(
@@ -87,7 +87,7 @@ class RetailTools:
 
         The payment method pays the difference or gets it back.
         """
-        order, user = self._order_and_user(order_id)
+        order, user = self._with_user(order_id)
         shop.need_status(order, shop.PENDING)
         changed = self._replacements(order, item_ids, new_item_ids)
         method = shop.need_payment_method(user, payment_method_id)
@@ -105,7 +105,7 @@ class RetailTools:
     @tool(Effect.WRITE)
     def modify_pending_order_payment(self, order_id: str, payment_method_id: str) -> dict[str, Any]:
         """Pay a pending order by another method of the user's; what was paid before is refunded."""
-        order, user = self._order_and_user(order_id)
+        order, user = self._with_user(order_id)
         shop.need_status(order, shop.PENDING, shop.MODIFIED)
         method, payments = shop.need_payment_method(user, payment_method_id), shop.paid(order)
         if len(order["payment_history"]) != 1:
@@ -136,7 +136,7 @@ class RetailTools:
         self, order_id: str, item_ids: list[str], payment_method_id: str
     ) -> dict[str, Any]:
         """Ask to return items of a delivered order; the refund goes to how it was paid or to a gift card."""
-        order, user = self._order_and_user(order_id)
+        order, user = self._with_user(order_id)
         shop.need_status(order, shop.DELIVERED)
         method = shop.need_payment_method(user, payment_method_id)
         original = {p["payment_method_id"] for p in shop.paid(order)}
@@ -148,7 +148,7 @@ class RetailTools:
             "return_items": sorted(item_ids),
             "return_payment_method_id": payment_method_id,
         }
-        return self._written("return_delivered_order_items", order, None)
+        return self._written("return_delivered_order_items", order)
 
     @tool(Effect.WRITE)
     def exchange_delivered_order_items(
@@ -158,7 +158,7 @@ class RetailTools:
 
         The payment method will pay the difference or get it back once the items have come.
         """
-        order, user = self._order_and_user(order_id)
+        order, user = self._with_user(order_id)
         shop.need_status(order, shop.DELIVERED)
         changed = self._replacements(order, item_ids, new_item_ids)
         difference = shop.total(new["price"] - line["price"] for line, new in changed)
@@ -170,27 +170,16 @@ class RetailTools:
             "exchange_payment_method_id": payment_method_id,
             "exchange_price_difference": difference,
         }
-        return self._written("exchange_delivered_order_items", order, None)
+        return self._written("exchange_delivered_order_items", order)
 
-    @tool(Effect.READ)
-    def calculate(self, expression: str) -> dict[str, float]:
-        """Work out a sum of numbers with + - * / and brackets."""
-        return {"result": calculated(expression)}
-
-    @tool(Effect.WRITE)
-    def transfer_to_human_agents(self, summary: str) -> dict[str, str]:
-        """Hand the user over to a human; only where no tool can do what is asked for."""
-        return hand_over(self._state, "transfer_to_human_agents", summary)
+    calculate = tau2_tools.calculate
+    transfer_to_human_agents = tau2_tools.transfer_to_human_agents
 
     def _one_user(self, by: Any, value: Any) -> dict[str, str]:
         found = [user["user_id"] for user in self._state.find("users", by, value)]
         if len(found) != 1:
             raise ToolRefusal("several_users" if found else "user_not_found")
         return {"user_id": found[0]}
-
-    def _order_and_user(self, order_id: str) -> tuple[Document, Document]:
-        order = self._state.need("orders", order_id)
-        return order, self._state.need("users", order["user_id"])
 
     def _variant(self, item_id: str) -> tuple[Document, Document]:
         """The product that an item is a variant of, and the variant."""
@@ -213,13 +202,6 @@ class RetailTools:
                 raise ToolRefusal("same_item", item_id=item_id)
             changed.append((line, shop.need_variant(self._state.need("products", line["product_id"]), new_id)))
         return changed
-
-    def _written(self, name: str, order: Document, user: Document | None) -> Document:
-        """Write the order, and the user where a gift card changed."""
-        written = self._state.write(name, "orders", order["order_id"], order)
-        if user is not None:
-            self._state.write(name, "users", user["user_id"], user)
-        return written
 
 
 def _address(address1: str, address2: str, city: str, state: str, country: str, zip: str) -> dict[str, str]:

@@ -34,6 +34,7 @@ class WorkspaceWorld:
 
     name = "workspace"
     units: Mapping[str, str] = {}
+    refusal_codes: Sequence[str] = ()
 
     def __init__(self, sandboxes: Sandboxes | None = None) -> None:
         """Set up a session; its sandbox starts when it is first used.
@@ -62,6 +63,11 @@ class WorkspaceWorld:
     def policy(self) -> str:
         """What the agent is told about the place."""
         return _POLICY.read_text(encoding="utf-8")
+
+    @property
+    def today(self) -> str:
+        """No day: the sandbox shows the machine's clock, and no task turns on it."""
+        return ""
 
     def tools(self) -> Mapping[str, Tool]:
         """The tools by name."""

@@ -14,7 +14,7 @@ from environments.worlds.atlas.tasks import fresh_tasks
 from environments.worlds.atlas.world import AtlasWorld
 from tests.environments.builders import played, task_of
 
-POLICIES = cheaters(AtlasWorld().tools())
+POLICIES = cheaters(AtlasWorld().tools(), AtlasWorld.refusal_codes)
 TASKS = fresh_tasks(90, "train", 12)
 GROUND = Ground.of(AtlasWorld, OutcomeVerifier())
 
@@ -27,10 +27,10 @@ def test_cheating_earns_nothing_and_is_tried_somewhere(policy: object) -> None:
     assert set(states) <= {Status.PASSED, Status.EARNED}
 
 
-def test_there_is_one_of_each_kind_and_a_refusal_for_each_reason() -> None:
+def test_there_is_one_of_each_kind_and_a_refusal_for_each_reason_and_for_all() -> None:
     versions = [p.version for p in POLICIES]
     assert len(set(versions)) == len(versions)
-    assert sum("always-refuse" in v for v in versions) == len(REFUSALS)
+    assert sum("always-refuse" in v for v in versions) == len(REFUSALS) + 1
 
 
 def test_garbage_earns_nothing_anywhere_and_a_refusal_only_where_it_is_the_right_one() -> None:

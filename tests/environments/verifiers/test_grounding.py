@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from environments.episode import Attempt, Exchange, Step
 from environments.verifiers.claim import BLANK, Claim
 from environments.verifiers.claims import _LATIN, _TERSE, _read, _rules, claims, shared
-from environments.verifiers.veto import Said, Setting, findings, today_of, turns_of
+from environments.verifiers.veto import Said, Setting, findings, turns_of
+from environments.world import today_of
 from tests.environments.builders import call, task_of
 from tests.environments.verifiers.labelled import labelled, rates
 

@@ -16,6 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from environments.faults.wrapper import with_faults
+from environments.owner import description_of
 from environments.task import Goal, Task
 from environments.tool import Effect
 from environments.world import World, WorldPool
@@ -141,6 +143,16 @@ def test_two_sessions_of_a_world_are_alike(name: str) -> None:
     assert one.name == name
     assert (one.version, one.state_hash(), one.policy) == (other.version, other.state_hash(), other.policy)
     assert list(one.tools()) == list(other.tools())
+
+
+@WORLDS
+def test_a_world_says_what_day_it_is_and_how_it_refuses_also_through_faults_and_to_its_owner(name: str) -> None:
+    world = session(name)
+    described = description_of(world)
+    assert world.today == ("2024-05-15" if name in ("airline", "retail") else "2026-06-10")
+    assert {with_faults(world, ()).today, described["today"]} == {world.today}
+    assert all(code in world.policy for code in world.refusal_codes)
+    assert [*with_faults(world, ()).refusal_codes] == described["refusal_codes"] == [*world.refusal_codes]
 
 
 @WORLDS

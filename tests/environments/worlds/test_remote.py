@@ -41,6 +41,7 @@ def remote(shop: Serving) -> Iterator[RemoteServer]:
 def test_a_served_world_says_of_itself_what_the_world_says(remote: RemoteServer) -> None:
     here, there = Shop(), remote.session()
     assert (there.name, there.version, there.policy, there.units) == (here.name, here.version, here.policy, here.units)
+    assert (there.today, list(there.refusal_codes)) == (here.today, list(here.refusal_codes))
     assert isinstance(there, Rewindable)
     assert [t.schema() for t in there.tools().values()] == [t.schema() for t in here.tools().values()]
     assert [t.effect for t in there.tools().values()] == [t.effect for t in here.tools().values()]

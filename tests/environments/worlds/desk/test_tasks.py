@@ -13,9 +13,8 @@ from environments.policies.scripted import CHEATERS, Gold, OneLook, Scripted
 from environments.policy import Action, Answer
 from environments.task import Call, Split, Task
 from environments.tool import Effect
-from environments.verifiers.reasons import CODES
 from environments.worlds.desk.answers import Language
-from environments.worlds.desk.data_model import side_of
+from environments.worlds.desk.data_model import REFUSAL_CODES, side_of
 from environments.worlds.desk.families import FAMILIES
 from environments.worlds.desk.plans import Level
 from environments.worlds.desk.population import population
@@ -61,19 +60,6 @@ def without(task: Task, tool: str) -> list[Action]:
     return [a for a in actions_of(task) if not (isinstance(a, Call) and a.name == tool)]
 
 
-class OneReason(Scripted):
-    """Refuses everything for one reason, after one look."""
-
-    version = "one-reason"
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def next(self, attempt: Attempt) -> Action:
-        """The refusal."""
-        return Answer(f"I am sorry, that cannot be done. Reason: {self.reason}")
-
-
 def test_there_are_enough_families_each_with_three_axes() -> None:
     assert len(SOLVABLE) >= 12
     three = [f for f in SOLVABLE if all(len(levels(f, axis)) >= 2 for axis in Level._fields)]
@@ -105,11 +91,6 @@ def test_cheating_scores_0_at_everything_that_can_be_solved(cheater: type[Script
 @pytest.mark.parametrize("cheater", [c for c in CHEATERS if c is not OneLook], ids=lambda c: c.version)
 def test_cheating_scores_0_at_what_must_be_refused(cheater: type[Scripted]) -> None:
     assert set(rewards(REFUSED, cheater())) == {0.0}
-
-
-@pytest.mark.parametrize("reason", CODES["desk"])
-def test_refusing_everything_for_one_reason_without_a_look_earns_nothing(reason: str) -> None:
-    assert set(rewards([*REFUSED, *TWINS], OneReason(reason))) == {0.0}
 
 
 def test_the_solution_of_one_of_a_pair_is_none_of_the_other() -> None:
@@ -202,9 +183,9 @@ def test_a_task_is_not_solved_before_it_begins() -> None:
 
 
 def test_every_refusal_has_a_twin_of_its_side_and_reasons_are_those_of_the_policy() -> None:
-    assert {t.goal.reason for t in REFUSED} == set(CODES["desk"])
+    assert {t.goal.reason for t in REFUSED} == set(REFUSAL_CODES)
     policy = world().policy
-    assert all(f"`{code}`" in policy or code in policy for code in CODES["desk"])
+    assert all(f"`{code}`" in policy or code in policy for code in REFUSAL_CODES)
     for refused, twin in PAIRS:
         assert refused.twin == twin.task_id
         assert refused.split == twin.split
