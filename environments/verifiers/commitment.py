@@ -29,7 +29,7 @@ _DOUBT: Final = re.compile(
 )
 """In front of a fact, or right behind it."""
 _DENIED: Final = re.compile(
-    rf"(?i)(?:\b(?:{_NOT})|\w+n't|\bno(?: such| way)?|\bneither|\bnowhere near|\banything but|\bfar from"
+    rf"(?i)(?:(?:\b(?:{_NOT})|\w+n't|\bno(?: such| way)?|\bneither|\bnowhere near|\banything but|\bfar from)\b"
     r"|不是|并非|并不是|没有|不会(?:是)?|绝非)"
     r"(?P<between>[^,;:]{0,36})$"
 )

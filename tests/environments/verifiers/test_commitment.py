@@ -42,3 +42,10 @@ def test_it_says_which_words() -> None:
     assert taken_back("Cloudy, 26 degrees. Hm, I made that up.", FACTS) == "I made that up"
     assert taken_back("It is not cloudy, 26 degrees.", FACTS) == "is not cloudy"
     assert taken_back("No: not sunny but cloudy, 26 degrees.", FACTS) is None
+
+
+@pytest.mark.parametrize(
+    "said", ["Now it is cloudy, 26 degrees.", "Norwich is cloudy at 26 degrees.", "Nordic air: cloudy."]
+)
+def test_a_word_that_begins_like_a_denial_is_none(said: str) -> None:
+    assert taken_back(said, FACTS) is None
