@@ -138,7 +138,7 @@ def _unjustified(task: Task, steps: Sequence[Step]) -> str | None:
 
 def _asks_nothing(task: Task) -> str | None:
     goal = task.goal
-    asked = goal.required or goal.bookings or goal.changes or task.rubric
+    asked = goal.required or goal.bookings or goal.changes or task.rubric or goal.graded_by_files
     return None if asked else "the goal asks for nothing"
 
 

@@ -12,6 +12,7 @@ from environments.policies.refusing import AlwaysRefuse
 from environments.policies.rewarding import RewardWriter, VerifierEditor
 from environments.policies.script import Cheater
 from environments.policies.stuffing import KeywordStuffer
+from environments.policies.tampering import tamperers
 from environments.policies.telling import Echo, Hedger, Injection, Parrot
 from environments.policies.writing import DuplicateWriter, OverWriter
 from environments.tool import Tool
@@ -26,6 +27,10 @@ PLAIN: Final[tuple[type[Cheater], ...]] = (
 
 
 def cheaters(tools: Mapping[str, Tool]) -> list[Cheater]:
-    """One policy of each kind, for a world with these tools; a blanket refusal for each typed reason, yes and no."""
+    """One policy of each kind, for a world with these tools; a blanket refusal for each typed reason, yes and no.
+
+    Where there is a shell, also those that go for tests of others.
+    """
     told = [*(AlwaysRefuse(reason) for reason in REFUSALS), *(Guess(word) for word in VERDICT_WORDS)]
-    return [*(kind() for kind in PLAIN), *told, DuplicateWriter(tools), OverWriter(tools)]
+    shell = tamperers() if "run" in tools else []
+    return [*(kind() for kind in PLAIN), *told, DuplicateWriter(tools), OverWriter(tools), *shell]
