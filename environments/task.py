@@ -113,11 +113,16 @@ class Script(BaseModel):
     environment: dict[str, str] = {}
     """What it finds in its environment."""
     image: str = ""
-    """Where it runs, if not in the image that the agent worked in."""
-    artifacts: tuple[str, ...] = ()
-    """All that is carried over to another image, by whole path."""
+    """Where it runs, if not in the image that the agent worked in, nor in one that its own files make."""
+    carried: tuple[str, ...] | None = None
+    """What is carried over to where it runs, by whole path; None: all that the agent may change."""
     collect: tuple[str, ...] = ()
     """Commands that put it together once the agent has ended, where the agent worked."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it runs in another image than the agent's."""
+        return bool(self.image) or any(row.get("path") == "Dockerfile" for row in self.files)
 
 
 class Written(BaseModel):

@@ -45,7 +45,7 @@ class OverWriter(GoldThen):
         self.writes = writes_of(tools)
 
     def applies(self, task: Task) -> bool:
-        """Where a tool that writes is on offer, and the budget has a call to spare; files may be more than asked for."""
+        """Where a tool that writes is on offer, and a call is left; files may be more than those asked for."""
         if task.goal.graded_by_files:
             return False
         return bool(self.writes & set(task.tools)) and len(task.gold_calls) < task.max_calls and bool(task.gold_calls)

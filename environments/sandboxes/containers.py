@@ -119,8 +119,9 @@ def container_settings(made: DockerSandboxes, image: str) -> dict[str, Any]:
     )  # fmt: skip
     return {
         "image": image, "host_config": host, "user": f"{NOBODY}:{NOBODY}", "working_dir": layout.work,
-        "environment": {"LD_PRELOAD": ""} if layout.python else {}, "entrypoint": list(layout.start), "stdin_open": True, "tty": False, "labels": {LABEL: "1", OWNER: owner()},
-        "command": ["-I", "-S", "-B", "-c", *_program(), json.dumps(layout.settings(limits.idle_s))], "network_disabled": True,
+        "environment": {"LD_PRELOAD": ""} if layout.python else {}, "entrypoint": list(layout.start),
+        "command": ["-I", "-S", "-B", "-c", *_program(), json.dumps(layout.settings(limits.idle_s))],
+        "stdin_open": True, "tty": False, "labels": {LABEL: "1", OWNER: owner()}, "network_disabled": True,
     }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Images from somebody else's Dockerfile, built by the engine without a network from what it already has.
 
-A Dockerfile is a program, and its RUN lines are as root: they get no network, a bound on memory and time, and the rights
-that the engine gives to builds. Whoever imports a task runs it.
+A Dockerfile is a program, and its RUN lines run as root: they get no network, a bound on memory and time, and the
+rights that the engine gives to builds. Whoever imports a task runs it.
 """
 
 import hashlib

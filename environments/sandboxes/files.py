@@ -31,7 +31,7 @@ class Refused(Exception):
 
 
 def inside(path: str) -> str:
-    """The real place of `path`, which must lie in a folder of the agent's: no link leads out, least of all to /proc/1."""
+    """The real place of `path`, which must lie in the agent's folders: no link leads out, least of all to /proc/1."""
     try:
         real = os.path.realpath(os.path.join(GROUND.work, path))
     except (OSError, ValueError):

@@ -107,13 +107,17 @@ def _entry(path: str, old: str, most_each: int) -> dict[str, Any] | str | None:
         return "neither file nor folder nor link"
     if now.st_size > most_each:
         raise files.Refused("too_large")
-    mode = stat.S_IMODE(now.st_mode) & 0o777 | 0o600
+    mode = _mode(now)
     files.permit(path, 0o400)
-    if before is not None and same_kind and before.st_size == now.st_size:
-        if stat.S_IMODE(before.st_mode) & 0o777 | 0o600 == mode and _same(path, old):
-            return None
+    if before is not None and same_kind and (before.st_size, _mode(before)) == (now.st_size, mode) and _same(path, old):
+        return None
     content = files.read(path, most_each)["content"]
     return {"path": path, "kind": "file", "mode": mode, "size": now.st_size, "content": content}
+
+
+def _mode(found: os.stat_result) -> int:
+    """Permissions as they are carried: its owner may always read and write."""
+    return stat.S_IMODE(found.st_mode) & 0o777 | 0o600
 
 
 def _same(path: str, other: str) -> bool:

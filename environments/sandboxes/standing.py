@@ -21,10 +21,10 @@ from environments.sandboxes.runtime import ensure_runtime, start_command
 
 REPOSITORY: Final = "loopwright-standing"
 _LABEL: Final = "loopwright.layout"
-_SYSTEM: Final = frozenset(
-    "bin boot dev etc lib lib32 lib64 libx32 media mnt opt proc run sbin srv sys tmp usr var .loopwright .dockerenv "
-    "tests solution logs".split()
-)
+_SYSTEM: Final = frozenset({
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "media", "mnt", "opt", "proc", "run", "sbin", "srv",
+    "sys", "tmp", "usr", "var", ".loopwright", ".dockerenv", "tests", "solution", "logs",
+})  # fmt: skip
 """At the top of every Linux system, and what has a place of its own here."""
 OWN: Final = ("/tests", "/solution", "/logs")
 """Empty at the start of an episode: where Harbor puts tests, solution and what is reported."""
@@ -69,7 +69,7 @@ def standing(engine: Engine, image: str, *, work: str = "", places: tuple[str, .
         SandboxError: the engine failed.
     """
     found = image_id(engine, image)
-    parts = repr((found, work, places, room, _SYSTEM, _LOOK, COPY))
+    parts = repr((found, work, places, room, sorted(_SYSTEM), _LOOK, COPY))
     name = f"{REPOSITORY}:{hashlib.blake2b(parts.encode(), digest_size=8).hexdigest()}"
     python = ensure_runtime(engine)
     with engine_errors("make an image ready"):
@@ -120,8 +120,8 @@ def _created(engine: Engine, image: str, command: list[str], python: str = "") -
     """A container that nobody works in: without rights, network or anything to write to."""
     api = engine.client.api
     host = api.create_host_config(
-        network_mode="none", read_only=bool(python), cap_drop=["ALL"], security_opt=["no-new-privileges"], mem_limit="256m",
-        pids_limit=16, binds={python: {"bind": PYTHON, "mode": "ro"}} if python else None,
+        network_mode="none", read_only=bool(python), cap_drop=["ALL"], security_opt=["no-new-privileges"],
+        mem_limit="256m", pids_limit=16, binds={python: {"bind": PYTHON, "mode": "ro"}} if python else None,
     )  # fmt: skip
     labels = {LABEL: "1", OWNER: owner()}
     start = list(start_command()) if python else None

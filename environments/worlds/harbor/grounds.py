@@ -1,4 +1,4 @@
-"""Where tasks of Harbor's are played and tested: images built and made ready, limits as asked for and never above ours."""
+"""Where tasks of Harbor's are played and tested: images made ready, limits as asked for and never above ours."""
 
 import hashlib
 import inspect
@@ -15,8 +15,11 @@ from environments.sandboxes.engine import Engine
 from environments.sandboxes.standing import Room
 from environments.task import Task
 from environments.worlds.harbor.data_model import Setting, context_of, setting_of
+from environments.worlds.workspace.data_model import content_of
 
 DOCKERFILE: Final = "Dockerfile"
+_EVERYWHERE: Final = "/app"
+"""Where it stands that is carried over, when a task does not say."""
 _MODULES: Final = (carried, dockerfile, standing)
 
 
@@ -81,9 +84,10 @@ class Grounds:
             SandboxError: the engine failed, or lacks the image.
         """
         script = task.goal.script
-        if script is None or not script.image:
+        if script is None or not script.apart:
             return self.for_agent(task)
-        return _made(self, task.task_id, _Wish(setting_of(task), (), script.image, script.artifacts))
+        files = () if script.image else tuple((str(r["path"]), content_of(r)) for r in script.files)
+        return _made(self, task.task_id, _Wish(setting_of(task), files, script.image, script.carried or (_EVERYWHERE,)))
 
 
 @dataclass(frozen=True)
@@ -127,11 +131,16 @@ def _ready(grounds: Grounds, wish: _Wish) -> StandingSandboxes:
         engine, dict(wish.context), BuildLimits(min(setting.build_s or caps.build_s, caps.build_s), caps.memory_mb)
     )
     room = Room(limits.work_mb // 2, limits.files // 2)
-    tops = tuple(p if p.count("/") == 1 else p.rpartition("/")[0] for p in wish.places if not p.startswith("/logs"))
-    made = standing.standing(engine, image, work="" if wish.places else setting.work, places=tops, room=room)
+    made = standing.standing(engine, image, work=setting.work, places=_folders(wish.places), room=room)
     environment = dict(made.layout.environment) | setting.environment
     layout = replace(made.layout, environment=tuple(sorted(environment.items())))
     return StandingSandboxes(limits=limits, image=made.image, host=grounds.host, layout=layout)
+
+
+def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Folders that must be there for these paths to be carried over."""
+    own = (p for p in paths if not p.startswith("/logs/"))
+    return tuple(dict.fromkeys(p if p.count("/") == 1 else p.rpartition("/")[0] for p in own))
 
 
 def bases(engine: Engine, setting: Setting, context: dict[str, bytes], others: tuple[str, ...] = ()) -> dict[str, str]:

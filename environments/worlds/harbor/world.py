@@ -126,12 +126,13 @@ class HarborWorld(SandboxSession):
 
     def _changes(self) -> list[RowChange]:
         script = self._task.goal.script if self._task is not None else None
-        if not self._used and not (script and script.collect):
+        if not self._used and not (script and (script.collect or script.apart)):
             return []  # nothing has been started for it yet
         with self._broken("changes"):
             if self._lost is None:
+                begun = self._begun()
                 for command in script.collect if script else ():
-                    self._begun().run(command)
+                    begun.run(command)
                 left = self._left()
                 return changes_of(left.entries, left.skipped)
         return self._lost_row()
@@ -141,6 +142,6 @@ class HarborWorld(SandboxSession):
         script = self._task.goal.script if self._task is not None else None
         if self._sandbox is None:
             raise SandboxRuined("there is no container")
-        if script is not None and script.image:
-            return self._sandbox.changed((*script.artifacts, REPORTED[0]), whole=True)
+        if script is not None and script.carried is not None:
+            return self._sandbox.changed((*script.carried, REPORTED[0]), whole=script.apart)
         return self._sandbox.changed((*self._sandbox.sandboxes.layout.places, *REPORTED))

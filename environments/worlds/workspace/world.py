@@ -15,12 +15,12 @@ from environments.worlds.workspace import data_model, session, tools
 from environments.worlds.workspace.data_model import differences, hash_of, initial_files
 from environments.worlds.workspace.session import SandboxSession
 
-_POLICY = Path(__file__).with_name("policy.md")
+POLICY = Path(__file__).with_name("policy.md")
 
 
 @cache
 def _code_version() -> str:
-    source = "".join(inspect.getsource(m) for m in (data_model, session, tools)) + _POLICY.read_text(encoding="utf-8")
+    source = "".join(inspect.getsource(m) for m in (data_model, session, tools)) + POLICY.read_text(encoding="utf-8")
     return hashlib.blake2b(source.encode(), digest_size=8).hexdigest()
 
 
@@ -52,7 +52,7 @@ class WorkspaceWorld(SandboxSession):
     @property
     def policy(self) -> str:
         """What the agent is told about the place."""
-        return _POLICY.read_text(encoding="utf-8")
+        return POLICY.read_text(encoding="utf-8")
 
     def reset(self) -> None:
         """Empty the work folder and forget the ledger; a sandbox that was not used is left alone."""
