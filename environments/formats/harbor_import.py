@@ -18,7 +18,7 @@ from environments.formats.harbor_solution import gold_call
 from environments.sandbox import SandboxError
 from environments.sandboxes.dockerfile import ImageError
 from environments.task import Goal, Script, Split, Task
-from environments.worlds.harbor.data_model import SETTING, Setting, rows_of
+from environments.worlds.harbor.data_model import SETTING, Setting, context_of, rows_of
 from environments.worlds.harbor.grounds import DOCKERFILE, Grounds, bases, engine_of
 from environments.worlds.workspace.data_model import TABLE
 
@@ -128,8 +128,7 @@ def _prepared(task: Task, grounds: Grounds | None) -> Task:
     try:
         setting = Setting.model_validate(task.initial[SETTING][0])
         script = task.goal.script
-        context = {str(row["path"]): str(row.get("text", "")).encode() for row in task.initial[TABLE]}
-        known = bases(engine_of(grounds.host), setting, context, (script.image,) if script else ())
+        known = bases(engine_of(grounds.host), setting, context_of(task), script)
         row = setting.model_copy(update={"bases": known}).model_dump(mode="json", exclude_defaults=True)
         made = task.model_copy(update={"initial": {**task.initial, SETTING: (row,)}})
         grounds.for_agent(made)

@@ -22,14 +22,15 @@ def gold_call(solution: Mapping[str, bytes], environment: Mapping[str, str]) -> 
     Raises:
         Unusable: it is too long for one command.
     """
-    lines = ["mkdir -p /solution"]
+    lines, scripts = ["mkdir -p /solution"], ["/solution/solve.sh"]
     for path, content in sorted(solution.items()):
         place = shlex.quote(f"/solution/{path}")
         lines += [f"mkdir -p {shlex.quote(parent)}"] if (parent := f"/solution/{path}".rpartition("/")[0]) else []
         lines.append(_written(place, content))
+        scripts += [place] if content.startswith(b"#!") or path.endswith(".sh") else []
     given = "".join(f"export {name}={shlex.quote(value)}; " for name, value in sorted(environment.items()))
     lines += [
-        "chmod 755 /solution/solve.sh",
+        f"chmod 755 {' '.join(dict.fromkeys(scripts))}",
         f"( {given}exec /solution/solve.sh ) >{_LOG} 2>&1; status=$?",
         f"[ $status -eq 0 ] || tail -n 20 {_LOG}",
         "exit $status",

@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
@@ -13,7 +14,7 @@ from environments.sandboxes.carried import StandingSandboxes
 from environments.sandboxes.dockerfile import BuildLimits, ImageError, bases_of, build, image_id
 from environments.sandboxes.engine import Engine
 from environments.sandboxes.standing import Room
-from environments.task import Task
+from environments.task import Script, Task
 from environments.worlds.harbor.data_model import Setting, context_of, setting_of
 from environments.worlds.workspace.data_model import content_of
 
@@ -104,6 +105,7 @@ class _Wish:
 
     @classmethod
     def of(cls, task: Task) -> "_Wish":
+        """For the agent of a task."""
         setting = setting_of(task)
         return cls(setting, tuple(sorted(context_of(task).items())), setting.image)
 
@@ -143,15 +145,18 @@ def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(p if p.count("/") == 1 else p.rpartition("/")[0] for p in own))
 
 
-def bases(engine: Engine, setting: Setting, context: dict[str, bytes], others: tuple[str, ...] = ()) -> dict[str, str]:
-    """Id of each image that a task builds on or runs in.
+def bases(engine: Engine, setting: Setting, context: Mapping[str, bytes], script: Script | None) -> dict[str, str]:
+    """Id of each image that a task and its tests build on or run in.
 
     Raises:
         ImageError: its Dockerfile names no base.
         SandboxError: the engine failed, or lacks one.
     """
-    own = [setting.image] if setting.image else bases_of(context[DOCKERFILE].decode(errors="replace"))
-    return {name: image_id(engine, name) for name in (*own, *(o for o in others if o))}
+    found = [setting.image] if setting.image else bases_of(context[DOCKERFILE].decode(errors="replace"))
+    if script is not None and script.apart:
+        own = {str(row["path"]): content_of(row) for row in script.files if not script.image}
+        found += [script.image] if script.image else bases_of(own[DOCKERFILE].decode(errors="replace"))
+    return {name: image_id(engine, name) for name in found}
 
 
 def engine_of(host: str = "") -> Engine:
