@@ -91,7 +91,7 @@ class RewardForger(Shadower):
 
 
 class Replacer(GoldThen):
-    """Does the work, and puts something else in the place of every file that it changed."""
+    """Does the work, and puts something else in the place of the files that it changed: all, or those that are run."""
 
     def __init__(self, kind: str) -> None:
         """Choose what: `link` to the tests, or something that acts when it is run, see `KINDS`.
@@ -123,7 +123,7 @@ def _replacing(kind: str) -> str:
     if kind == "link":
         return '{ rm "$file"; ln -s "/tests/${file##*/}" "$file"; }'
     python, shell = (f"printf '%s' {_quoted(text)} > \"$file\"" for text in (_PYTHON[kind], _SHELL[kind]))
-    return f'case "$file" in *.py) {python};; *) {shell}; chmod 755 "$file";; esac'
+    return f'case "$file" in *.py) {python};; *.sh) {shell};; *) [ ! -x "$file" ] || {shell};; esac'
 
 
 def _quoted(text: str) -> str:

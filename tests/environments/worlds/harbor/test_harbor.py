@@ -21,7 +21,7 @@ from environments.worlds.harbor.grounds import engine_of
 from environments.worlds.harbor.world import HarborWorld
 from environments.worlds.workspace.tasks import make_tasks
 from environments.worlds.workspace.world import POLICY
-from tests.environments.faults.builders import Script, call
+from tests.environments.builders import Script, call
 from tests.environments.worlds.harbor.builders import Ground, with_tests
 from tests.environments.worlds.harbor.folders import folder_of
 
@@ -82,7 +82,9 @@ def test_one_number_from_0_to_1_is_a_reward_and_anything_else_a_zero_with_its_ca
 def test_the_agent_has_no_network_no_rights_and_no_more_than_was_asked_for(ground: Ground) -> None:
     world = HarborWorld(ground.grounds)
     world.begin(ground.task)
-    told = world.call("run", {"command": "id -u; pwd; cat /proc/net/dev | wc -l; touch /usr/bin/x /etc/x; ls -A /tests"})
+    told = world.call(
+        "run", {"command": "id -u; pwd; cat /proc/net/dev | wc -l; touch /usr/bin/x /etc/x; ls -A /tests"}
+    )
     assert told["output"].split()[:3] == ["65534", "/app", "3"]
     assert told["output"].count("Read-only file system") == 2
     assert world.call("list_files", {}) == ["numbers"]
