@@ -1,7 +1,7 @@
 """`loopwright import`: tasks of other tools as tasks for the gate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -9,6 +9,7 @@ from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
 from environments.task import Task
 
+Side = Literal["train", "dev", "hidden"]
 app = typer.Typer(no_args_is_help=True, help="Read tasks of other tools; what cannot be used is named with its reason.")
 
 
@@ -43,15 +44,13 @@ def harbor(
     out: Annotated[Path, typer.Option(help="JSON lines, one task each: `loopwright gate` reads them.")],
     build: Annotated[bool, typer.Option(help="Build every image now, or leave that to the gate.")] = True,
     calls: Annotated[int, typer.Option(min=1, help="Calls that an agent has; Harbor bounds time only.")] = 40,
-    split: Annotated[str, typer.Option(help="Which side of the hidden line: train, dev or hidden.")] = "train",
+    split: Annotated[Side, typer.Option(help="Which side of the hidden line they are on.")] = "train",
 ) -> None:
     """Take over Harbor task folders: played in containers without a network, graded by their own tests apart."""
     from environments.formats.harbor_import import import_folders
     from environments.worlds.harbor.grounds import Grounds
 
     with clear_errors():
-        if split not in ("train", "dev", "hidden"):
-            raise ValueError(f"split must be train, dev or hidden, got {split!r}")
         taken = import_folders(folders, grounds=Grounds() if build else None, calls=calls, split=split)
         _write(out, taken.tasks)
     say(f"{len(taken.tasks):,} tasks in {out}; {len(taken.aside):,} not used:")

@@ -32,7 +32,7 @@ echo "hello $MODE" > hello.txt
 printf 'print(sum(map(int, open("numbers"))))\\n' > count.py
 """
 FILES: Mapping[str, str] = {
-    "instruction.md": "Write hello.txt with `hello $MODE`, and count.py, which prints the sum of the lines of numbers.\n",
+    "instruction.md": "Write hello.txt with `hello $MODE`, and count.py, which prints the sum of numbers.\n",
     "environment/Dockerfile": "FROM BASE\nWORKDIR /app\nCOPY numbers .\n",
     "environment/numbers": "1\n2\n3\n",
     "tests/test.sh": TEST,
@@ -41,7 +41,7 @@ FILES: Mapping[str, str] = {
 }
 
 
-def folder_of(folder: Path, changed: Mapping[str, str | None] = {}, *, base: str = "base:1") -> Path:  # noqa: B006
+def folder_of(folder: Path, changed: Mapping[str, str | None] = {}, *, base: str = "base:1") -> Path:
     """Write a task folder, with some files other than they usually are, or missing."""
     toml = TOML.replace('version = "1.0"\n', f'version = "1.0"\n[task]\nname = "others/{folder.name}"\n')
     for path, text in {"task.toml": toml, **FILES, **changed}.items():

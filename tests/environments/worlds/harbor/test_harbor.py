@@ -1,6 +1,7 @@
 """Tasks of Harbor's in real containers: solved, not solved, cheated at, and what the gate says of them."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -129,7 +130,7 @@ def test_an_engine_that_fails_gives_no_result_and_a_ruined_container_a_zero(grou
     class Remover(Script):
         """Stands for an operator: removes the containers while the agent works."""
 
-        def act(self, attempts):  # type: ignore[no-untyped-def]
+        def act(self, attempts: Any) -> Any:
             for container in engine_of().ours():
                 engine_of().remove(container["Id"])
             return super().act(attempts)
