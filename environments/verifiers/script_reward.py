@@ -43,6 +43,7 @@ NAMED: Final = "reward"
 _NEVER: Final = ("/tests", "/solution", "/logs/verifier")
 """Nothing that an agent left goes there."""
 _SHOWN: Final = 300
+_LONGEST: Final = 600
 _SECONDS: Final = re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds)\b")
 _COLOUR: Final = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 
@@ -95,7 +96,7 @@ class ScriptReward:
         entries = [e for e in entries_of(changes) if not str(e["path"]).startswith(_NEVER)]
         found = self._tested(task, task.goal.script, entries)
         left_out = next((f"; not carried over: {c.key}" for c in changes if c.table == LEFT_OUT), "")
-        evidence = (found.evidence + left_out)[:_SHOWN] if found.reward < 1 else ""
+        evidence = (found.evidence + _failed_last(attempt) + left_out)[:_LONGEST] if found.reward < 1 else ""
         return Scored(found.reward, outcome=found.reward, vetoed=False, cause=found.cause, evidence=evidence)
 
     def close(self) -> None:
@@ -139,6 +140,14 @@ class ScriptReward:
 
 def _zero(cause: str, evidence: str) -> Scored:
     return Scored(0.0, outcome=0.0, vetoed=False, cause=cause, evidence=evidence[:_SHOWN])
+
+
+def _failed_last(attempt: Attempt) -> str:
+    """How the last command ended, if it failed: why a solution that is no good is none."""
+    seen = attempt.steps[-1].observation if attempt.steps else None
+    if not isinstance(seen, dict) or not seen.get("exit"):
+        return ""
+    return f"; the last command ended with {seen['exit']}: {_end(str(seen.get('output', '')))}"
 
 
 def _command(script: Script, work: str) -> str:

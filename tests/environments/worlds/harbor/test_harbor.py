@@ -99,6 +99,13 @@ def test_the_agent_has_no_network_no_rights_and_no_more_than_was_asked_for(groun
     world.close()
 
 
+def test_a_solution_that_needs_the_system_says_so(ground: Ground) -> None:
+    found = ground.scored(Script(call("run", command="echo x > /etc/motd"), "Done."))
+    assert found.reward == 0
+    assert "the last command ended with 1: " in found.evidence
+    assert "Read-only file system" in found.evidence
+
+
 def test_the_time_of_all_commands_together_is_bounded(ground: Ground) -> None:
     row = ground.task.initial["setting"][0] | {"agent_s": 0.3}
     hurried = ground.task.model_copy(update={"initial": {**ground.task.initial, "setting": (row,)}})
