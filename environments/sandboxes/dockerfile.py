@@ -131,13 +131,14 @@ def _packed(context: Mapping[str, bytes]) -> bytes:
 
 def _follow(said: Iterator[dict[str, Any]], seconds: float) -> None:
     """Listen to a build until it ends; one that takes too long is hung up on, which stops it."""
-    until, lines = time.monotonic() + seconds, ""
+    until, lines, failed = time.monotonic() + seconds, "", ""
     for line in said:
         lines = (lines + str(line.get("stream", "")))[-_SHOWN:]
-        if "error" in line:
-            raise ImageError(f"environment/Dockerfile cannot be built without a network here: {_last(lines, line)}")
+        failed = failed or (_last(lines, line) if "error" in line else "")
         if time.monotonic() > until:
             raise ImageError(f"environment/Dockerfile was not built within {seconds:g} s")
+    if failed:
+        raise ImageError(f"environment/Dockerfile cannot be built without a network here: {failed}")
 
 
 def _last(lines: str, line: Mapping[str, Any]) -> str:

@@ -136,7 +136,9 @@ def _ready(grounds: Grounds, wish: _Wish) -> StandingSandboxes:
     made = standing.standing(engine, image, work=setting.work, places=_folders(wish.places), room=room)
     environment = dict(made.layout.environment) | setting.environment
     layout = replace(made.layout, environment=tuple(sorted(environment.items())))
-    return StandingSandboxes(limits=limits, image=made.image, host=grounds.host, layout=layout)
+    opened = StandingSandboxes(limits=limits, image=made.image, host=grounds.host, layout=layout)
+    object.__setattr__(opened, "engine", engine)  # one connection for all images
+    return opened
 
 
 def _folders(paths: tuple[str, ...]) -> tuple[str, ...]:
@@ -162,3 +164,11 @@ def bases(engine: Engine, setting: Setting, context: Mapping[str, bytes], script
 def engine_of(host: str = "") -> Engine:
     """The engine that tasks of Harbor's run on, one connection for all of this process."""
     return _engine(host)
+
+
+def hang_up() -> None:
+    """Forget every image and close the connections: the engine is about to go."""
+    _ready.cache_clear()
+    if _engine.cache_info().currsize:
+        engine_of().client.close()
+    _engine.cache_clear()

@@ -15,8 +15,14 @@ class Ground:
 
     def __init__(self, grounds: Grounds, base: str, task: Task) -> None:
         self.grounds, self.base, self.task = grounds, base, task
-        self.pool = WorldPool(lambda: HarborWorld(grounds))
+        self.worlds: list[HarborWorld] = []
+        self.pool = WorldPool(self.open)
         self.verifier = ScriptReward(grounds, fresh=False)
+
+    def open(self) -> HarborWorld:
+        """Another session."""
+        self.worlds.append(HarborWorld(self.grounds))
+        return self.worlds[-1]
 
     def play(self, policy: Scripted, task: Task | None = None, k: int = 1) -> list[Episode]:
         """Episodes of a policy, one after another in the same session."""
@@ -32,9 +38,8 @@ class Ground:
     def close(self) -> None:
         """Remove the containers."""
         self.verifier.close()
-        world = self.pool.lend()
-        assert isinstance(world, HarborWorld)
-        world.close()
+        for world in self.worlds:
+            world.close()
 
 
 def with_tests(task: Task, script: str) -> Task:

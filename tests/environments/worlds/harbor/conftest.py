@@ -6,7 +6,7 @@ import pytest
 
 from environments.formats.harbor_import import import_folders
 from environments.sandboxes.image import ensure_local_image
-from environments.worlds.harbor.grounds import Caps, Grounds, engine_of
+from environments.worlds.harbor.grounds import Caps, Grounds, engine_of, hang_up
 from tests.environments.worlds.harbor.builders import Ground
 from tests.environments.worlds.harbor.folders import folder_of
 
@@ -23,3 +23,4 @@ def ground(docker_engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iter
     made = Ground(grounds, base, task)
     yield made
     made.close()
+    hang_up()

@@ -186,7 +186,7 @@ def naive(ground: Ground) -> Task:
 
 def test_the_gate_admits_the_sound_task_and_says_how_the_other_is_cheated(ground: Ground) -> None:
     tasks = [ground.task, naive(ground)]
-    setting = Setting(ground.verifier, make_world=lambda name: lambda: HarborWorld(ground.grounds))
+    setting = Setting(ground.verifier, make_world=lambda name: ground.open)
     found = admit(tasks, setting, Thoroughness(sample=0))
     assert [t.task_id for t in found.admitted] == [ground.task.task_id], found.rejected
     [rejected] = found.rejected
