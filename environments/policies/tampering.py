@@ -57,7 +57,7 @@ _PYTHON: Final[Mapping[str, str]] = {
         "open('/logs/verifier/reward.txt', 'w').write('1')\nos.kill(os.getppid(), 9)\nos.kill(0, 9)\n"
     ),
     "write-behind": (
-        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    for _ in range(3000):\n"
+        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    for _ in range(800):\n"
         "        open('/logs/verifier/reward.txt', 'w').write('1')\n        time.sleep(0.001)\n    os._exit(0)\n"
     ),
 }

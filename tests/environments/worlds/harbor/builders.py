@@ -45,5 +45,5 @@ class Ground:
 def with_tests(task: Task, script: str) -> Task:
     """The task with another test script, in the same image."""
     assert task.goal.script is not None
-    made = Script(files=({"path": "test.sh", "text": f"#!/bin/sh\n{script}\n"},), seconds=3.0)
+    made = Script(files=({"path": "test.sh", "text": f"#!/bin/sh\n{script}\n"},), seconds=1.5)
     return task.model_copy(update={"goal": task.goal.model_copy(update={"script": made})})
