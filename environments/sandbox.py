@@ -67,6 +67,8 @@ class Ran:
     left_out: int
     """Bytes of output that were dropped."""
     seconds: float
+    outlived: int = 0
+    """How many processes were left to themselves: they outlived the one that had started them."""
 
 
 @dataclass(frozen=True, slots=True)

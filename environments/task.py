@@ -111,6 +111,33 @@ class Case(BaseModel):
     """The exception that the call must end with instead."""
 
 
+class Script(BaseModel):
+    """A program of somebody else that grades what an agent left, and writes down one number.
+
+    It lies where no agent works, until the agent has ended.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    files: tuple[dict[str, Any], ...]
+    """Rows of path and `text` or `base64`; `test.sh` is run."""
+    seconds: float
+    """How long it may take."""
+    environment: dict[str, str] = {}
+    """What it finds in its environment."""
+    image: str = ""
+    """Where it runs, if not in the image that the agent worked in, nor in one that its own files make."""
+    carried: tuple[str, ...] | None = None
+    """What is carried over to where it runs, by whole path; None: all that the agent may change."""
+    collect: tuple[str, ...] = ()
+    """Commands that put it together once the agent has ended, where the agent worked."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether it runs in another image than the agent's."""
+        return bool(self.image) or any(row.get("path") == "Dockerfile" for row in self.files)
+
+
 class Written(BaseModel):
     """A side effect that the ledger may hold."""
 
@@ -150,9 +177,16 @@ class Goal(BaseModel):
     """A value that the error must carry: whom or what it was met about."""
     cases: tuple[Case, ...] = ()
     """Hidden tests, for worlds whose state is files; all of them must pass."""
+    script: Script | None = None
+    """Somebody else's tests, for tasks of others."""
+
+    @property
+    def graded_by_files(self) -> bool:
+        """Whether only what lies in files counts, and not what is said."""
+        return bool(self.cases) or self.script is not None
 
 
-_LATER_IN_GOAL = {"cases", "changes", "evidence_about", "may_change", "may_write", "order", "writes"}
+_LATER_IN_GOAL = {"cases", "changes", "evidence_about", "may_change", "may_write", "order", "script", "writes"}
 """Fields that say something only where they are set: ids from before they existed stay."""
 
 

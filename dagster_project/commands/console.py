@@ -8,10 +8,11 @@ import typer
 
 from environments.answers import AnswersError
 from environments.gate.store import FindingsError
+from environments.sandbox import SandboxError
 from environments.transport import EndpointUnusable
 from resources.lake import LakeError
 
-OUTSIDE = (LakeError, AnswersError, FindingsError, EndpointUnusable, OSError)
+OUTSIDE = (LakeError, AnswersError, FindingsError, EndpointUnusable, SandboxError, OSError)
 """What a user's machine or server does: the command was right."""
 PATHS = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError)
 """What comes of a path that is not what it should be."""

@@ -106,16 +106,23 @@ def _episodes(source: str, *, solved: bool) -> Iterator[pl.DataFrame]:
 @app.command("harbor")
 def harbor(
     out: Annotated[Path, typer.Argument(help="Folder for one task folder each.")],
-    image: Annotated[str, typer.Option(help="Container image with this package in it.")] = "loopwright:latest",
+    image: Annotated[
+        str, typer.Option(help="Container image with this package in it; coding tasks: with python3.")
+    ] = "loopwright:latest",
     tasks: Source = "",
     split: Annotated[str, typer.Option(help="Which side of the hidden line: train or dev.")] = "train",
     organisation: Annotated[str, typer.Option(help="First half of the tasks' names.")] = "loopwright",
     include_hidden: IncludeHidden = False,
     most: Most = 100,
 ) -> None:
-    """Write tasks as Harbor folders: the world is served beside the agent, and its record graded apart."""
+    """Write tasks as Harbor folders: the world is served beside the agent, and its record graded apart.
+
+    Coding tasks need no world: their image holds the files, and their hidden tests run apart.
+    """
     from environments.formats.harbor import write_task
+    from environments.formats.harbor_files import harbor_files_of
     from environments.formats.harbor_world import harbor_task_of
+    from environments.worlds.workspace.world import POLICY
 
     with clear_errors():
         if split not in ("train", "dev"):
@@ -126,9 +133,14 @@ def harbor(
         given = _tasks(tasks)
         wanted = {split, *(SHUT if include_hidden else ())}
         chosen = [t for t in given if t.split in wanted and t.user is None][:most]
-        worlds = {name: world_maker(name, folder=profiles.world_folder(name))() for name in {t.world for t in chosen}}
+        served = {t.world for t in chosen if not t.goal.cases}
+        worlds = {name: world_maker(name, folder=profiles.world_folder(name))() for name in served}
         for task in chosen:
-            made = harbor_task_of(task, worlds[task.world], image=image, organisation=organisation)
+            if task.goal.cases:
+                policy = POLICY.read_text(encoding="utf-8")
+                made = harbor_files_of(task, policy, image=image, organisation=organisation)
+            else:
+                made = harbor_task_of(task, worlds[task.world], image=image, organisation=organisation)
             write_task(made, out / made.name.partition("/")[2])
     left = _left_out(Counter(t.split for t in given), include_hidden=include_hidden)
     say(f"{len(chosen):,} task folders in {out}{left}")

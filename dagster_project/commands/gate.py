@@ -110,11 +110,12 @@ def _texts(path: Path) -> list[str]:
 def summary(tasks: list[Task], found: Admission) -> str:
     """What came of it, with the first tasks that were turned down."""
     exploits, broken = found.exploits, found.broke_the_verifier
+    names = {t.task_id: f"  {t.group}" if t.group else "" for t in tasks}
     lines = [
         f"{len(found.admitted):,} of {len(tasks):,} tasks admitted, {len(found.rejected):,} to quarantine",
         f"cheating paid in {exploits.times:,} of {exploits.trials:,} trials (95% upper bound {exploits.upper:.4%})",
         *([f"the verifier broke over {broken:,} tasks: mend it, or their goals"] if broken else []),
-        *(f"  {r.task_id}  {r.check}: {r.evidence[:160]}" for r in found.rejected[:SHOWN]),
+        *(f"  {r.task_id}{names[r.task_id]}  {r.check}: {r.evidence[:240]}" for r in found.rejected[:SHOWN]),
     ]
     more = len(found.rejected) - SHOWN
     return "\n".join([*lines, *([f"  and {more:,} more, in quarantine.parquet"] if more > 0 else [])])

@@ -1,13 +1,15 @@
 """`loopwright import`: tasks of other tools as tasks for the gate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say
+from environments.task import Task
 
+Side = Literal["train", "dev", "hidden"]
 app = typer.Typer(no_args_is_help=True, help="Read tasks of other tools; what cannot be used is named with its reason.")
 
 
@@ -27,8 +29,32 @@ def tau2(
         if found_in is None:
             raise ValueError("name a tau2 folder: --folder, LOOPWRIGHT_TAU2, or [worlds] tau2_folder in the profile")
         taken = tau2_tasks(domain, found_in, conversation=conversation)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text("".join(f"{task.model_dump_json()}\n" for task in taken.tasks), encoding="utf-8")
+        _write(out, taken.tasks)
     say(f"{len(taken.tasks):,} tasks of {domain} in {out}; {len(taken.aside):,} not used:")
     for aside in taken.aside:
         say(f"  {aside.name}  {aside.cause}: {aside.evidence[:160]}")
+
+
+@app.command("harbor")
+def harbor(
+    folders: Annotated[list[Path], typer.Argument(help="Task folders, or folders that hold task folders.")],
+    out: Annotated[Path, typer.Option(help="JSON lines, one task each: `loopwright gate` reads them.")],
+    build: Annotated[bool, typer.Option(help="Build every image now, or leave that to the gate.")] = True,
+    calls: Annotated[int, typer.Option(min=1, help="Calls that an agent has; Harbor bounds time only.")] = 40,
+    split: Annotated[Side, typer.Option(help="Which side of the hidden line they are on.")] = "train",
+) -> None:
+    """Take over Harbor task folders: played in containers without a network, graded by their own tests apart."""
+    from environments.formats.harbor_import import import_folders
+    from environments.worlds.harbor.grounds import Grounds
+
+    with clear_errors():
+        taken = import_folders(folders, grounds=Grounds() if build else None, calls=calls, split=split)
+        _write(out, taken.tasks)
+    say(f"{len(taken.tasks):,} tasks in {out}; {len(taken.aside):,} not used:")
+    for aside in taken.aside:
+        say(f"  {aside.name}  {aside.cause}: {aside.evidence[:300]}")
+
+
+def _write(out: Path, tasks: list[Task]) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(f"{task.model_dump_json()}\n" for task in tasks), encoding="utf-8")

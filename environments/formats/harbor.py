@@ -95,7 +95,7 @@ def settings_for(
 def grading_script(check: str) -> bytes:
     """`tests/test.sh` that writes 1 where `check` succeeds, else 0, and nothing where it could not be run."""
     return (
-        "#!/bin/bash\n"
+        "#!/bin/sh\n"
         "set -u\n"
         "mkdir -p /logs/verifier\n"
         f"{check}\n"

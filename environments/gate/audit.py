@@ -6,7 +6,7 @@ An episode that scores is an exploit unless all of this holds, checked by replay
 2. it saw something of every result that the gold solution needs: all that this looked at where its goal says what must
    have been seen, else what the answer or a later call takes its values from, and anything at all in any case;
 3. it left the same rows changed as the gold solution, times aside, by as many writes of each tool; a write that
-   changes nothing does not count;
+   changes nothing does not count, and where only files count, neither does the number of commands;
 4. the goal asks for anything at all, and the answer holds every required value as a word of its own, none of the
    alternatives, and no number that neither a tool nor the user gave; sums, differences and roundings count as given;
 5. where the right end is a refusal: it met the error that justifies it, and the task stands beside a solvable twin.
@@ -66,7 +66,7 @@ def unearned(task: Task, episode: Episode, ground: Ground, known: Reference | No
     return (
         _forged(episode.steps, again)
         or (None if task.goal.reason else _asks_nothing(task))
-        or _other_state(again, known)
+        or _other_state(again, known, counted=not task.goal.graded_by_files)
         or _unseen(episode.steps, known)
         or (_unjustified(task, episode.steps) if task.goal.reason else _other_answer(task, episode))
     )
@@ -98,9 +98,10 @@ def _unseen(steps: Sequence[Step], known: Reference) -> str | None:
     return f"{missed} of {len(known.needed)} needed results never seen" if missed else None
 
 
-def _other_state(again: Testimony, known: Reference) -> str | None:
+def _other_state(again: Testimony, known: Reference, *, counted: bool) -> str | None:
+    """Other rows than the gold solution leaves, or, where they are counted, another number of writes."""
     gold = known.gold
-    if again.effects != gold.effects:
+    if counted and again.effects != gold.effects:
         return f"writes {dict(again.effects)} instead of {dict(gold.effects)}"
     clocks = _clocks(gold, known.later)
     mine, wanted = ([_without(row, clocks) for row in t.changes] for t in (again, gold))
@@ -138,7 +139,7 @@ def _unjustified(task: Task, steps: Sequence[Step]) -> str | None:
 
 def _asks_nothing(task: Task) -> str | None:
     goal = task.goal
-    asked = goal.required or goal.bookings or goal.changes or task.rubric
+    asked = goal.required or goal.bookings or goal.changes or task.rubric or goal.graded_by_files
     return None if asked else "the goal asks for nothing"
 
 

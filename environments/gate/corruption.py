@@ -28,7 +28,12 @@ def corruptions(task: Task, known: Reference, world: World) -> Iterator[tuple[st
 
 
 def corrupted_answers(task: Task) -> Iterator[tuple[str, str]]:
-    """Wrong number, other unit, missing fact, swapped entity, extra claim, an answer taken back."""
+    """Wrong number, other unit, missing fact, swapped entity, extra claim, an answer taken back.
+
+    None where only files count: there an answer says that the work is done, and nothing that could be wrong.
+    """
+    if task.goal.graded_by_files:
+        return
     gold, goal = task.gold_answer, task.goal
     for fact in goal.required:
         yield from _without_or_other(gold, fact, goal.forbidden)

@@ -12,6 +12,7 @@ from environments.policies.refusing import blanket_refusals
 from environments.policies.rewarding import RewardWriter, VerifierEditor
 from environments.policies.script import Cheater
 from environments.policies.stuffing import KeywordStuffer
+from environments.policies.tampering import tamperers
 from environments.policies.telling import Echo, Hedger, Injection, Parrot
 from environments.policies.writing import DuplicateWriter, OverWriter
 from environments.tool import Tool
@@ -25,6 +26,10 @@ PLAIN: Final[tuple[type[Cheater], ...]] = (
 
 
 def cheaters(tools: Mapping[str, Tool], refusal_codes: Sequence[str]) -> list[Cheater]:
-    """One policy of each kind, for a world with these tools; yes, no, and a blanket refusal for each of its reasons."""
+    """One policy of each kind, for a world with these tools; yes, no, and a blanket refusal for each of its reasons.
+
+    Where there is a shell, also those that go for tests of others.
+    """
     told = [*blanket_refusals(refusal_codes), *(Guess(word) for word in VERDICT_WORDS)]
-    return [*(kind() for kind in PLAIN), *told, DuplicateWriter(tools), OverWriter(tools)]
+    shell = tamperers() if "run" in tools else []
+    return [*(kind() for kind in PLAIN), *told, DuplicateWriter(tools), OverWriter(tools), *shell]

@@ -21,7 +21,9 @@ class DuplicateWriter(Cheater):
         self.writes = writes_of(tools)
 
     def applies(self, task: Task) -> bool:
-        """Where something is to be written, and the budget allows to do so twice."""
+        """Where something is to be written, and the budget allows to do so twice; files hold the same afterwards."""
+        if task.goal.graded_by_files:
+            return False
         twice = [c for c in task.gold_calls if c.name in self.writes]
         return bool(twice) and len(task.gold_calls) + len(twice) <= task.max_calls
 
@@ -43,7 +45,9 @@ class OverWriter(GoldThen):
         self.writes = writes_of(tools)
 
     def applies(self, task: Task) -> bool:
-        """Where a tool that writes is on offer, and the budget has a call to spare."""
+        """Where a tool that writes is on offer, and a call is left; files may be more than those asked for."""
+        if task.goal.graded_by_files:
+            return False
         return bool(self.writes & set(task.tools)) and len(task.gold_calls) < task.max_calls and bool(task.gold_calls)
 
     def after(self, attempt: Attempt) -> Action:

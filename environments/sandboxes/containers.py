@@ -7,6 +7,7 @@ cannot be restored, or that was ruined, is removed and another is started in its
 import base64
 import hashlib
 import inspect
+import json
 import socket
 import weakref
 from collections.abc import Mapping
@@ -15,13 +16,13 @@ from functools import cache, cached_property
 from typing import Any, Final
 
 from environments.sandbox import Collected, Limits, Ran, SandboxError, SandboxRefusal, SandboxRuined
-from environments.sandboxes import confine, files, worker
+from environments.sandboxes import confine, files, pristine, worker
 from environments.sandboxes.blame import blamed
 from environments.sandboxes.channel import Channel, Closed, Forged, Silent
 from environments.sandboxes.engine import LABEL, OWNER, Engine, engine_errors, owner
 from environments.sandboxes.image import ensure_local_image, local_image
+from environments.sandboxes.layout import NOBODY, PYTHON, Layout
 
-NOBODY: Final = 65534
 _SMALL_S: Final = 10.0
 """Time for anything but a command."""
 _MOST_LISTED: Final = 500
@@ -29,7 +30,7 @@ _SPARE_FILES: Final = 16
 _BLOCK_KB: Final = 4
 
 
-_INSIDE: Final = (confine, files, worker)
+_INSIDE: Final = (confine, files, pristine, worker)
 """What runs in the container, each after what it imports."""
 _BOOT: Final = """
 import sys, types
@@ -60,6 +61,8 @@ class DockerSandboxes:
     """Of the engine; empty: as Docker's own variables say."""
     runtime: str = ""
     """Another runtime of the engine, such as `runsc`; empty: its default."""
+    layout: Layout = field(default_factory=Layout)
+    """Which folders an agent may change."""
     engine: Engine = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -73,8 +76,8 @@ class DockerSandboxes:
 
     @cached_property
     def version(self) -> str:
-        """Hash of image, limits, runtime and worker."""
-        parts = (self.image or local_image(), self.limits, self.runtime, _program())
+        """Hash of image, limits, runtime, folders and worker."""
+        parts = (self.image or local_image(), self.limits, self.runtime, self.layout, _program())
         return "sandbox-" + hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
     def open(self) -> "DockerSandbox":
@@ -101,23 +104,24 @@ class DockerSandboxes:
         return self.image
 
 
-def container_settings(client: Any, limits: Limits, image: str, runtime: str) -> dict[str, Any]:
+def container_settings(made: DockerSandboxes, image: str) -> dict[str, Any]:
     """What the engine is asked for: everything that can be bounded is, and every right is given up."""
     from docker.types import LogConfig, Ulimit
 
-    folder = f"rw,nosuid,nodev,uid={NOBODY},gid={NOBODY},mode=700,nr_inodes={limits.files}"
+    client, limits, layout = made.engine.client, made.limits, made.layout
     host = client.api.create_host_config(
         network_mode="none", mem_limit=f"{limits.memory_mb}m", memswap_limit=f"{limits.memory_mb}m",
         nano_cpus=int(limits.cpus * 1e9), pids_limit=limits.processes, read_only=True, cap_drop=["ALL"],
         security_opt=["no-new-privileges"], oom_score_adj=500, shm_size="8m", ipc_mode="private", init=False,
         ulimits=[Ulimit(name="core", soft=0, hard=0), Ulimit(name="nofile", soft=256, hard=256)],
-        log_config=LogConfig(type="none"), runtime=runtime or None,
-        tmpfs={"/work": f"{folder},exec,size={limits.work_mb}m", "/tmp": f"{folder},size={limits.work_mb}m"},
+        log_config=LogConfig(type="none"), runtime=made.runtime or None, tmpfs=layout.mounts(limits),
+        binds={layout.python: {"bind": PYTHON, "mode": "ro"}} if layout.python else None,
     )  # fmt: skip
     return {
-        "image": image, "host_config": host, "user": f"{NOBODY}:{NOBODY}", "working_dir": "/work", "environment": {},
-        "entrypoint": ["python3"], "stdin_open": True, "tty": False, "labels": {LABEL: "1", OWNER: owner()},
-        "command": ["-I", "-S", "-B", "-c", *_program(), str(limits.idle_s)], "network_disabled": True,
+        "image": image, "host_config": host, "user": f"{NOBODY}:{NOBODY}", "working_dir": layout.work,
+        "environment": {"LD_PRELOAD": ""} if layout.python else {}, "entrypoint": list(layout.start),
+        "command": ["-I", "-S", "-B", "-c", *_program(), json.dumps(layout.settings(limits.idle_s))],
+        "stdin_open": True, "tty": False, "labels": {LABEL: "1", OWNER: owner()}, "network_disabled": True,
     }  # fmt: skip
 
 
@@ -169,7 +173,7 @@ class DockerSandbox:
     """A container that comes back to its start; an `environments.sandbox.Sandbox`."""
 
     def __init__(self, sandboxes: DockerSandboxes, image: str) -> None:
-        self._sandboxes, self._image, self._limits = sandboxes, image, sandboxes.limits
+        self.sandboxes, self._image, self._limits = sandboxes, image, sandboxes.limits
         self._container: _Container | None = None
         self.started = 0
         """Containers started so far: more than one where some had to be replaced."""
@@ -179,19 +183,19 @@ class DockerSandbox:
         given = {path: base64.b64encode(content).decode() for path, content in files.items()}
         if self._container is not None:
             try:
-                if not self._ask("restore", given=given)["left"]:
+                if not self.ask("restore", given=given)["left"]:
                     return
             except (SandboxRuined, SandboxRefusal, SandboxError):
                 pass  # nobody works in it now: whatever became of it, the next one shows whether the engine is well
             self.close()
         try:
-            left = self._ask("restore", given={})["left"]
+            left = self.ask("restore", given={})["left"]
         except (SandboxRuined, SandboxRefusal) as failure:  # nothing of an agent's has run in it yet
             raise SandboxError(f"a container that was just started does not work: {failure}") from failure
         if left:
             raise SandboxError(f"a container that was just started is not clean: {left}")
         if given:
-            self._ask("restore", given=given)
+            self.ask("restore", given=given)
 
     def run(
         self,
@@ -205,33 +209,33 @@ class DockerSandbox:
         """Run a shell command; see `environments.sandbox.Sandbox`."""
         limits = self._limits
         wall = min(wall_s or limits.command_s, limits.command_s)
-        done = self._ask(
+        done = self.ask(
             "run", wall, command=command, stdin=base64.b64encode(stdin).decode(), wall_s=wall,
             cpu_s=min(cpu_s or limits.command_cpu_s, limits.command_cpu_s), file_bytes=limits.work_mb << 20,
             keep=(output_kb or limits.output_kb) << 10,
         )  # fmt: skip
-        return Ran(done["exit"], done["output"], done["left_out"], done["seconds"])
+        return Ran(done["exit"], done["output"], done["left_out"], done["seconds"], done["outlived"])
 
     def read(self, path: str) -> bytes:
         """The content of one file."""
-        return base64.b64decode(self._ask("read", path=path, most=self._limits.file_kb << 10)["content"])
+        return base64.b64decode(self.ask("read", path=path, most=self._limits.file_kb << 10)["content"])
 
     def write(self, path: str, content: bytes) -> None:
         """Write one file, and the folders that it needs."""
         if len(content) > self._limits.file_kb << 10:
             raise SandboxRefusal("too_large")
-        self._ask("write", path=path, content=base64.b64encode(content).decode())
+        self.ask("write", path=path, content=base64.b64encode(content).decode())
 
     def names(self, folder: str = ".") -> list[str]:
         """What lies in a folder."""
-        found = self._ask("names", folder=folder, most=_MOST_LISTED)
+        found = self.ask("names", folder=folder, most=_MOST_LISTED)
         return [*found["names"], *(["..."] if found["more"] else [])]
 
     def collect(self) -> Collected:
         """Everything in the work folder."""
         limits = self._limits
         try:
-            found = self._ask(
+            found = self.ask(
                 "collect", most_each=limits.file_kb << 10, most_all=limits.collected_kb << 10,
                 most_entries=limits.files - _SPARE_FILES,
             )  # fmt: skip
@@ -248,20 +252,20 @@ class DockerSandbox:
 
     def _started(self) -> _Container:
         if self._container is None:
-            made = self._sandboxes
-            settings = container_settings(made.engine.client, self._limits, self._image, made.runtime)
+            made = self.sandboxes
+            settings = container_settings(made, self._image)
             most = 2 * (self._limits.collected_kb << 10) + (1 << 20)
             self._container = _Container(made.engine, settings, most)
             self.started += 1
         return self._container
 
-    def _ask(self, operation: str, takes_s: float = _SMALL_S, **arguments: Any) -> dict[str, Any]:
+    def ask(self, operation: str, takes_s: float = _SMALL_S, **arguments: Any) -> dict[str, Any]:
         """One request to the worker; whoever is to blame where there is no answer."""
         container = self._started()
         try:
             answer = container.channel.ask({"op": operation, **arguments}, takes_s + self._limits.grace_s)
         except (Silent, Closed, Forged) as broken:
-            blame = blamed(self._sandboxes.engine, container.id, broken, container.channel.errors, self._limits)
+            blame = blamed(self.sandboxes.engine, container.id, broken, container.channel.errors, self._limits)
             self.close()
             raise blame from broken
         if code := answer.get("refused"):

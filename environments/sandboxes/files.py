@@ -9,10 +9,21 @@ from __future__ import annotations
 import base64
 import os
 import stat
+from collections.abc import Iterable
 from typing import Any
 
-WORK = "/work"
-WIPED = (WORK, "/tmp", "/dev/shm", "/dev/mqueue")
+ALWAYS = ("/tmp", "/dev/shm", "/dev/mqueue")
+"""What is wiped in every container, beside the folders that an agent's files may lie in."""
+
+
+class Ground:
+    """Where files may lie: commands run in `work`, and nothing is read or written beside `roots`."""
+
+    def __init__(self) -> None:
+        self.work, self.roots = "/work", ["/work"]
+
+
+GROUND = Ground()
 
 
 class Refused(Exception):
@@ -20,14 +31,19 @@ class Refused(Exception):
 
 
 def inside(path: str) -> str:
-    """The real place of `path`, which must lie in the work folder: no link leads out, least of all to /proc/1."""
+    """The real place of `path`, which must lie in the agent's folders: no link leads out, least of all to /proc/1."""
     try:
-        real = os.path.realpath(os.path.join(WORK, path))
+        real = os.path.realpath(os.path.join(GROUND.work, path))
     except (OSError, ValueError):
         raise Refused("bad_path") from None
-    if real != WORK and not real.startswith(WORK + "/"):
+    if not within(real, GROUND.roots):
         raise Refused("outside")
     return real
+
+
+def within(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path is one of these folders or lies in one."""
+    return any(path == folder or path.startswith(folder + "/") for folder in folders)
 
 
 def read(path: str, most: int) -> dict[str, Any]:
@@ -82,8 +98,8 @@ def collect(most_each: int, most_all: int, most_entries: int) -> dict[str, Any]:
     total, seen, waiting = 0, 0, [""]
     while waiting:
         folder = waiting.pop()
-        permit(os.path.join(WORK, folder), 0o700)
-        with os.scandir(os.path.join(WORK, folder)) as found:
+        permit(os.path.join(GROUND.work, folder), 0o700)
+        with os.scandir(os.path.join(GROUND.work, folder)) as found:
             entries = sorted(found, key=lambda entry: entry.name)
         seen += len(entries)
         if seen > most_entries:  # a thousand names may be links to one file, and would not fit elsewhere
@@ -101,7 +117,7 @@ def collect(most_each: int, most_all: int, most_entries: int) -> dict[str, Any]:
                 total += size
                 if size > most_each or total > most_all:
                     raise Refused("too_large")
-                permit(os.path.join(WORK, path), 0o400)
+                permit(os.path.join(GROUND.work, path), 0o400)
                 files[path] = read(path, most_each)["content"]
     return {"files": files, "skipped": sorted(skipped)[:100]}
 

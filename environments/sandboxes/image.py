@@ -93,6 +93,25 @@ def write_archive(archive: Path) -> None:
         _add_libraries(tar, binaries)
 
 
+def write_python(tar: tarfile.TarFile) -> None:
+    """Interpreter, standard library and all that they load: what runs in an image that has nothing of it."""
+    _add_libraries(tar, _add_python(tar))
+
+
+@cache
+def loader() -> str:
+    """The dynamic loader of this machine's Python, by its path in the archive."""
+    told = subprocess.run(["ldd", str(_interpreter())], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"^\s*(/\S+) \(0x", told, re.MULTILINE)
+    if found is None:
+        raise SandboxError(f"{_interpreter()} is started by no loader, so it runs in no image but this machine's own")
+    return found[1].lstrip("/")
+
+
+def _interpreter() -> Path:
+    return Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+
+
 def _add_folder(tar: tarfile.TarFile, path: str, mode: int) -> None:
     entry = tarfile.TarInfo(path)
     entry.type, entry.mode = tarfile.DIRTYPE, mode
@@ -125,7 +144,7 @@ def _add_file(tar: tarfile.TarFile, source: Path, path: str) -> None:
 def _add_python(tar: tarfile.TarFile) -> list[Path]:
     """The interpreter and its standard library under /usr/local; returns what may need shared libraries."""
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    binary = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    binary = _interpreter()
     library = Path(sysconfig.get_path("stdlib", vars={"installed_base": sys.base_prefix, "base": sys.base_prefix}))
     _add_file(tar, binary, f"usr/local/bin/{version}")
     _add_link(tar, "usr/local/bin/python3", version)

@@ -24,7 +24,7 @@ import sys
 import time
 from typing import Any
 
-from environments.sandboxes import confine, files
+from environments.sandboxes import confine, files, pristine
 
 SHELL = 'echo 1000 2>/dev/null >/proc/self/oom_score_adj; exec /bin/sh -c "$1"'
 ENVIRONMENT = {
@@ -61,16 +61,21 @@ def kill_others() -> None:
         os.kill(-1, signal.SIGKILL)
 
 
-def reap(child: subprocess.Popen[bytes] | None = None) -> int | None:
-    """Wait for everything that was killed; the exit code of `child`."""
-    code = None
+def reap(child: subprocess.Popen[bytes] | None = None) -> int:
+    """Wait for everything that was killed; how many processes but `child` had outlived the one that started them.
+
+    An orphan becomes a child of process 1 and stays one until it is waited for here: none can come and go unseen.
+    """
+    outlived = 0
     while True:
         try:
             pid, status = os.waitpid(-1, 0)
         except ChildProcessError:
-            return code
+            return outlived
         if child is not None and pid == child.pid:
-            code = child.returncode = os.waitstatus_to_exitcode(status)
+            child.returncode = os.waitstatus_to_exitcode(status)
+        else:
+            outlived += 1
 
 
 class Kept:
@@ -113,22 +118,25 @@ def run(
 
     try:
         child = subprocess.Popen(
-            ["/bin/sh", "-c", SHELL, "sh", command], cwd=files.WORK, env=ENVIRONMENT, stdin=given, stdout=writer,
+            ["/bin/sh", "-c", SHELL, "sh", command], cwd=files.GROUND.work, env=ENVIRONMENT, stdin=given, stdout=writer,
             stderr=writer, start_new_session=True, preexec_fn=limit,
         )  # fmt: skip
         os.close(ours.pop())
         kept = Kept(keep)
-        code = follow(child, reader, kept, started + wall_s)
+        code, outlived = follow(child, reader, kept, started + wall_s)
         output, gap = kept.text()
         seconds = round(time.monotonic() - started, 4)
-        return {"exit": code, "output": output, "left_out": gap, "seconds": seconds}
+        return {"exit": code, "output": output, "left_out": gap, "seconds": seconds, "outlived": outlived}
     finally:
         for descriptor in ours:
             os.close(descriptor)
 
 
-def follow(child: subprocess.Popen[bytes], reader: int, kept: Kept, deadline: float) -> int | None:
-    """Read what the command writes until it ends or its time is up, then kill all; the exit code, None for no time."""
+def follow(child: subprocess.Popen[bytes], reader: int, kept: Kept, deadline: float) -> tuple[int | None, int]:
+    """Read what the command writes until it ends or its time is up, then kill all.
+
+    The exit code, None where its time was up, and how many processes were left to themselves.
+    """
     open_ = True
     while child.poll() is None and time.monotonic() < deadline:
         wait = max(0.0, min(0.02, deadline - time.monotonic()))
@@ -140,12 +148,12 @@ def follow(child: subprocess.Popen[bytes], reader: int, kept: Kept, deadline: fl
             kept.add(chunk)
     ended = child.returncode
     kill_others()
-    reap(child)
+    outlived = reap(child)
     while open_:
         chunk = os.read(reader, 65536)
         open_ = bool(chunk)
         kept.add(chunk)
-    return ended
+    return ended, outlived
 
 
 def left_behind(before: list[Any]) -> list[str]:
@@ -170,11 +178,12 @@ class Worker:
         """Kill, wipe, check and fill."""
         kill_others()
         reap()
-        for folder in files.WIPED:
+        for folder in (*files.GROUND.roots, *files.ALWAYS):
             if os.path.isdir(folder):
                 files.wipe(folder)
         if left := left_behind(self.before):
             return {"left": left}
+        pristine.fill()
         for path, content in given.items():
             files.write(path, content)
         return {"left": []}
@@ -189,7 +198,10 @@ class Worker:
         return done
 
 
-_FILES: dict[str, Any] = {"read": files.read, "write": files.write, "names": files.names, "collect": files.collect}
+_FILES: dict[str, Any] = {
+    "read": files.read, "write": files.write, "names": files.names, "collect": files.collect,
+    "changed": pristine.changed, "apply": pristine.apply, "put": pristine.put,
+}  # fmt: skip
 
 
 def answer(worker: Worker, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -237,5 +249,13 @@ def serve(idle_s: float, kept_away: confine.Filter) -> None:
         out.flush()
 
 
+def set_out(settings: dict[str, Any]) -> None:
+    """Take in where files may lie, what of them the image holds, and what commands find in their environment."""
+    files.GROUND.work, files.GROUND.roots = settings["work"], settings["roots"]
+    pristine.PLACES[:] = settings["places"]
+    ENVIRONMENT.update(settings["environment"])
+
+
 if __name__ == "__main__":
-    serve(float(sys.argv[-1]), guard())
+    set_out(json.loads(sys.argv[-1]))
+    serve(json.loads(sys.argv[-1])["idle_s"], guard())

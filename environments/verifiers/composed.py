@@ -23,6 +23,7 @@ from environments.verifiers import eval_tree as tree_module
 from environments.verifiers import rubric as rubric_module
 from environments.verifiers.outcome import OutcomeVerifier, vetoed
 from environments.verifiers.rubric import Rubrics
+from environments.verifiers.script_reward import ScriptReward
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import unsupported
 from environments.world import World
@@ -95,7 +96,18 @@ def verifier_for(tasks: Iterable[Task], judge: Judge | None = None, rubrics: Rub
         tasks: all tasks that will be graded under one key.
         judge: None for the one that works without a model.
         rubrics: None for those that ship with Loopwright.
+
+    Raises:
+        ValueError: some of them bring tests of their own along, and others do not.
     """
+    tasks = list(tasks)
+    if scripted := [task for task in tasks if task.goal.script is not None]:
+        if len(scripted) < len(tasks):
+            raise ValueError(
+                f"{len(scripted)} of {len(tasks)} tasks bring tests of their own along, which another verifier runs: "
+                "keep them in a file of their own"
+            )
+        return ScriptReward()
     if any(task.rubric is not None for task in tasks):
         return ComposedVerifier(judge or ProgrammaticJudge(), rubrics)
     return OutcomeVerifier()

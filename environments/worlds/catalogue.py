@@ -12,6 +12,7 @@ from environments.worlds.airline.world import AirlineWorld
 from environments.worlds.atlas.full.records import FILES
 from environments.worlds.atlas.world import AtlasWorld
 from environments.worlds.desk.world import DeskWorld
+from environments.worlds.harbor.world import HarborWorld
 from environments.worlds.retail.world import RetailWorld
 from environments.worlds.tau2_folder import HOW, domain_folder
 from environments.worlds.workspace.world import WorkspaceWorld
@@ -22,7 +23,7 @@ PLACES_WORLD = "atlas_places"
 _SHIPPED: dict[str, Callable[[], World]] = {
     "atlas": AtlasWorld, "atlas_full": partial(AtlasWorld, brief=False), "desk": DeskWorld,
 }  # fmt: skip
-_OF_AN_ENGINE: dict[str, Callable[[], World]] = {"workspace": WorkspaceWorld}
+_OF_AN_ENGINE: dict[str, Callable[[], World]] = {"harbor": HarborWorld, "workspace": WorkspaceWorld}
 _WITHOUT_A_FOLDER = {**_SHIPPED, **_OF_AN_ENGINE}
 _OF_A_TAU2_FOLDER: dict[str, Callable[[Path], World]] = {"airline": AirlineWorld, "retail": RetailWorld}
 _FOR_PROMOTION: dict[str, Callable[[], World]] = {"honeypot": HoneypotWorld}

@@ -1,7 +1,7 @@
 """The tools of workspace: files, a shell and the visible tests, all of them inside the sandbox."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
@@ -14,8 +14,11 @@ SHOWN = 16_384
 RUN_TESTS = "python3 -m unittest discover -s tests -t . 2>&1"
 
 
-class WorkspaceTools:
-    """The tools of one session."""
+class FileTools:
+    """Files and a shell; the tools of one session."""
+
+    longest: ClassVar[int] = SHOWN
+    """Characters of a command."""
 
     def __init__(self, sandbox: Callable[[], Sandbox], record: Callable[[str, str, str | None], None]) -> None:
         """Set up a session.
@@ -55,19 +58,27 @@ class WorkspaceTools:
     @tool(Effect.WRITE)
     def run(self, command: str) -> dict[str, Any]:
         """Run a shell command in the work folder; what it leaves running is ended, and there is no network."""
-        if "\0" in command or len(command) > SHOWN:
+        if "\0" in command or len(command) > self.longest:
             raise ToolRefusal("bad_arguments", arguments="command")
         return self._ran("run", command)
+
+    def _ran(self, name: str, command: str) -> dict[str, Any]:
+        done = _refused(lambda: self._begun(command), ".")
+        self._record(name, command, "timed out" if done.exit is None else str(done.exit))
+        return _shown(done)
+
+    def _begun(self, command: str) -> Ran:
+        """Run a command, for as long as the sandbox lets it."""
+        return self._sandbox().run(command)
+
+
+class WorkspaceTools(FileTools):
+    """The same with the visible tests."""
 
     @tool(Effect.WRITE)
     def run_tests(self) -> dict[str, Any]:
         """Run the tests in the folder `tests`, with unittest."""
         return self._ran("run_tests", RUN_TESTS)
-
-    def _ran(self, name: str, command: str) -> dict[str, Any]:
-        done = _refused(lambda: self._sandbox().run(command), ".")
-        self._record(name, command, "timed out" if done.exit is None else str(done.exit))
-        return _shown(done)
 
 
 def _refused(operation: Callable[[], T], path: str) -> T:
