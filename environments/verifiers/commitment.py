@@ -24,7 +24,8 @@ _DOUBT: Final = re.compile(
     r"|\b(?:may|could)\s+(?:well\s+|also\s+)?(?:be|cost|take|have|leave|depart|run|call)\b"
     r"|\b(?:not|n't)\s+(?:be\s+)?(?:sure|certain|confident)\b|\bcan(?:no|')t\s+(?:say|tell|confirm|promise|be sure)\b"
     r"|\bcan not\s+(?:say|tell|confirm)\b|\bno idea\b|\bdon'?t know\b"
-    r"|\b(?:who|nobody|no one|noone) (?:really )?knows\b|\bI (?:want|would like|'d like|'m inclined|am inclined) to (?:say|think)\b|\bI'm told\b"
+    r"|\b(?:who|nobody|no one|noone) (?:really )?knows\b"
+    r"|\bI (?:want|would like|'d like|'m inclined|am inclined) to (?:say|think)\b|\bI'm told\b"
     r"|可能|也许|估计|或许|说不定|好像|似乎|我?猜|不(?:太)?确定|不敢(?:肯定|说)"
 )
 """In front of a fact, or right behind it."""
