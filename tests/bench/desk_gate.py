@@ -55,7 +55,7 @@ def main() -> None:
     rows = [
         row(f"desk: tasks at the gate, {args.seeds} seeds", len(tasks), "tasks"),
         row("desk: of these admitted", len(found.admitted) / len(tasks), "share"),
-        row(f"desk: cheating that paid, of {exploits.trials} trials", exploits.times, "trials", aim="0",
+        row("desk: cheating that paid", exploits.times, f"of {exploits.trials} trials", aim="0",
             holds=exploits.times == 0),
     ]  # fmt: skip
     publish("desk_gate-quick" if QUICK else "desk_gate", rows, beside_others=True)

@@ -173,7 +173,8 @@ class Session:
         """Key of a supervisor's approval, waited for; None where it is denied."""
         columns = {"order_id": order["id"], "amount_cents": cents, "reason": reason}
         asked = {"order_id": order["id"], "amount": euros(cents), "reason": reason}
-        made = self.write("erp_request_approval", Change(table="approval", columns=columns), **asked)
+        change = Change(table="approval", columns=columns)
+        made = self.write("erp_request_approval", change, after=["crm_verify_identity"], **asked)
         for _ in range(PATIENCE):
             found = self.call("erp_get_approval", approval_id=made["id"])
             if found["status"] == "denied":

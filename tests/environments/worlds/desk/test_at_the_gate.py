@@ -4,11 +4,13 @@ import pytest
 
 from environments.gate.examine import Depth, examined
 from environments.gate.ground import Ground
+from environments.policy import Action
+from environments.task import Call, Task
 from environments.verifiers.outcome import OutcomeVerifier
 from environments.worlds.desk.plans import Level
 from environments.worlds.desk.tasks import pair
 from environments.worlds.desk.world import DeskWorld
-from tests.environments.worlds.desk.builders import task_of
+from tests.environments.worlds.desk.builders import actions_of, task_of, verdict
 
 GROUND = Ground.of(DeskWorld, OutcomeVerifier())
 
@@ -29,6 +31,20 @@ def test_a_look_that_the_goal_names_may_not_be_left_out() -> None:
     task = task_of("ticket_triage", seed=3)
     checks = {f.check for f in examined([task], GROUND, Depth(deep=True, budget=16))[task.task_id]}
     assert "missing_look" in checks
+
+
+def test_a_denied_approval_justifies_a_refusal_only_to_somebody_who_has_proven_who_they_are() -> None:
+    refused, _ = next(filter(None, (pair("refund_large", "train", seed) for seed in range(9))))
+    assert refused.goal.reason == "approval_denied"
+    assert (verdict(refused, *actions_of(refused)).cause, verdict(refused, *without_proof(refused)).cause) == (
+        "ok",
+        "wrong_order",
+    )
+
+
+def without_proof(task: Task) -> list[Action]:
+    """The gold solution without the identity check."""
+    return [c for c in actions_of(task) if not (isinstance(c, Call) and c.name == "crm_verify_identity")]
 
 
 def test_who_was_proven_once_is_not_asked_again_when_a_lost_parcel_is_paid_back() -> None:
