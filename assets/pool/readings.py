@@ -28,7 +28,7 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 AT_ONCE: Final = 131_072
 """Rows of a segment: what a killed run reads again at most."""
 PART: Final = 4096
-"""Rows that a process reads at a time."""
+"""Rows that a process reads at a time; a segment is a number of such parts."""
 WORTH_PROCESSES: Final = 32_768
 """Rows from which on starting processes pays; ours."""
 ROWS, VECTORS = "rows.arrow", "vectors.npy"
