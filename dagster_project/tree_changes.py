@@ -72,18 +72,14 @@ def planned(lake: Lake, before: str = "", after: str = "") -> Planned:
 
 
 def gone_on_from(lake: Lake, labels: pl.DataFrame, after: Taxonomy) -> Taxonomy:
-    """The tree whose labels a change to another tree goes on from: the last one of the profile's annotator.
+    """The tree whose labels a change to another tree goes on from: the one in force, or the annotator's last.
 
-    Where that annotator has labelled nothing, or has labels of the tree after already, what changes are the labels in
-    force, whoever they are by.
+    Where the profile's annotator has labelled nothing, or has labels of the tree after already, what changes are the
+    labels in force, whoever they are by.
     """
     book = LabelBook(lake, configured_kind())
-    known = book.versions()
-    return (
-        taxonomy_of(lake.read(TREES, known[-1]))
-        if known and not book.has(version_of(after))
-        else in_force(lake, labels)
-    )
+    known = book.gone_on_from(tree_in_force(lake))
+    return taxonomy_of(lake.read(TREES, known)) if known and not book.has(version_of(after)) else in_force(lake, labels)
 
 
 def _plan(found: Diff, labels: pl.DataFrame, texts: pl.DataFrame, book: LabelBook) -> Plan:
@@ -95,15 +91,15 @@ def _plan(found: Diff, labels: pl.DataFrame, texts: pl.DataFrame, book: LabelBoo
         texts: the pool: query_id, key.
         book: of the profile's annotator.
     """
-    before, after, known = version_of(found.before), version_of(found.after), book.versions()
+    before, after = version_of(found.before), version_of(found.after)
     is_by = _is_by(labels, book)
     if book.has(after) and (not is_by or after != before):
         kept = book.present(after)
         plan = plan_back(found, labels, kept.select(labels.columns))
         return replace(plan, fresh=_without_label(texts, kept))
-    if not known:
+    version = book.gone_on_from(before)
+    if version is None:
         return plan_anew(found, labels, len(texts))
-    version = before if book.has(before) else known[-1]
     rows = book.present(version).join(texts, on=["query_id", "key"], how="semi")
     plan = make_plan(found, rows, near_below=configured_bound(), aliases=book.aliases(version))
     plan = replace(plan, fresh=_without_label(texts, rows))

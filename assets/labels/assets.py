@@ -82,17 +82,18 @@ def query_labels(
     tree = lake.read("taxonomy/intent_taxonomy")
     held_back = read_held_back(Path(config.expert_labels).expanduser()) if config.expert_labels else None
     asker = (_taught if config.annotator == "teacher" else _embedded)(context, config, lake, teacher, tree)
-    book = LabelBook(lake, asker.kind)
+    book, was = LabelBook(lake, asker.kind), tree_in_force(lake)
     done = labels_under(
         tree, pool_queries(lake), book, asker.rows, migrations=stored_migrations(lake), near_below=config.near_below,
-        in_lake=tree_in_force(lake),
+        in_lake=was,
     )  # fmt: skip
     quarantine, spent = asker.settle(done.labels)
     lake.write(QUARANTINE, quarantine)
-    lake.write(CHANGES, done.moved)
+    version = version_of(taxonomy_of(tree))
+    if was != version or not lake.exists(CHANGES):  # a run without a change, or that ends a killed one, tells no other
+        lake.write(CHANGES, done.moved)
     if rates := asker.rates(done):
         lake.write(RATES, rates.frame(), book.annotator)
-    version = version_of(taxonomy_of(tree))
     numbers: dict[str, float | int | str] = {
         "annotator": asker.kind, "tree": version, "way": done.way, "calls": done.calls,
         "labelled_now": done.labelled_now, **spent, **_shares(done.labels),

@@ -69,6 +69,11 @@ class LabelBook:
         found = [path.stem.removesuffix(f".{self.annotator}") for path in self._pages()]
         return sorted(found, key=lambda version: (self._number(version), version))
 
+    def gone_on_from(self, in_force: str | None) -> str | None:
+        """The version that a change goes on from: the one in force if its labels are here, else the last; or none."""
+        known = self.versions()
+        return in_force if in_force in known else next(reversed(known), None)
+
     def page(self, version: str) -> pl.DataFrame:
         """The leaves of a version: leaf, content (name of its file), rows; sorted by leaf.
 

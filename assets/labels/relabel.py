@@ -62,8 +62,8 @@ def labels_under(
         label_rows: asked for the rows in question, and for those without a label.
         migrations: what was confirmed of the way from one version to another.
         near_below: confidence under which a row may as well belong to its runner-up.
-        in_lake: the version that the labels in the lake are of. Runs that were killed leave the book ahead of it, and
-            what moved is told from there all the same. None: the one that was gone on from.
+        in_lake: the version that the labels in the lake are of: a change goes on from there, and what moved is told
+            from there, also where runs that were killed left the book ahead of it. None: not noted.
 
     Raises:
         BookError: a file of the book is torn.
@@ -72,7 +72,7 @@ def labels_under(
     texts, known = keyed(queries), book.versions()
     del queries  # of tens of millions there is one copy, where the caller keeps none
     to = _To(version_of(taxonomy_of(tree)), tree, book, migrations, near_below)
-    start = _start(to, texts, label_rows)
+    start = _start(to, texts, label_rows, in_lake)
     came_from = book.planned_from(to.version) if known[-1:] == [to.version] else start.planned_from
     fresh = texts.join(start.rows, on=["query_id", "key"], how="anti")
     texts, rows, made = texts.select("query_id", "key"), start.rows, None
@@ -132,16 +132,16 @@ class _Start(NamedTuple):
     damaged: bool = False
 
 
-def _start(to: _To, texts: pl.DataFrame, label_rows: LabelRows) -> _Start:
+def _start(to: _To, texts: pl.DataFrame, label_rows: LabelRows, in_lake: str | None) -> _Start:
     if to.book.has(to.version):
         rows = to.book.present(to.version)
         whole = len(rows) == to.book.page(to.version)["rows"].sum()
         return _Start(rows, "kept", damaged=not whole)
-    earlier = to.book.versions()
-    if not earlier:
+    before = to.book.gone_on_from(in_lake)
+    if before is None:
         return _Start(pl.DataFrame(schema=BOOKED), "everything")
-    rows = to.book.present(earlier[-1]).join(texts, on=["query_id", "key"], how="semi")
-    plan, aliases = to.plan_from(earlier[-1], rows)
+    rows = to.book.present(before).join(texts, on=["query_id", "key"], how="semi")
+    plan, aliases = to.plan_from(before, rows)
     to.book.alias(to.version, aliases)
     answered: list[LabelTable] = []
 
@@ -151,7 +151,7 @@ def _start(to: _To, texts: pl.DataFrame, label_rows: LabelRows) -> _Start:
         return answered[0].labels
 
     after = apply_plan(rows, plan, annotate)
-    return _Start(after, f"planned from {earlier[-1]}", plan, earlier[-1], next(iter(answered), None))
+    return _Start(after, f"planned from {before}", plan, before, next(iter(answered), None))
 
 
 def _moved(to: _To, before: str, came_from: str | None, rows: pl.DataFrame, start: _Start) -> pl.DataFrame:

@@ -95,7 +95,7 @@ def read_migrations(folder: Path) -> tuple[Migration, ...]:
     Raises:
         MigrationError: a file does not follow the schema; every fault is named with file, line and field.
     """
-    faults: list[str] = []
+    faults = [f"{path}: rename it, a migration file ends in .yaml" for path in sorted(folder.glob("*.yml"))]
     found = [_read(path, faults) for path in sorted(folder.glob("*.yaml")) if path.is_file()]
     if faults:
         raise MigrationError(faults)

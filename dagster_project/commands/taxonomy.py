@@ -1,12 +1,13 @@
 """`loopwright taxonomy`: what a change of the tree does and costs, before anything runs; and doing it."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assets.labels.book import LabelBook, kinds
+from assets.labels.book import LabelBook, kinds, tree_in_force
 from assets.taxonomy.approval import approve
 from assets.taxonomy.bill import bill_of
 from assets.taxonomy.changes import Diff
@@ -15,6 +16,7 @@ from assets.taxonomy.outline import as_json, outline
 from assets.taxonomy.stale import stale_in
 from assets.taxonomy.stored import version_of
 from dagster_project import profiles
+from dagster_project.commands.alone import alone_in
 from dagster_project.commands.console import clear_errors, say
 from dagster_project.commands.materialize import make
 from dagster_project.tree_changes import between, planned, rates_in
@@ -83,7 +85,8 @@ def apply(
                 f"{after!r} is no folder of a tree: labels are made from files (`git show` has old ones)"
             )
         plan, _, leaves = planned(lake, "", after)
-        given = approve(lake, plan)
+        with nullcontext() if approve_only else alone_in(profiles.home()):  # what may not run now approves nothing
+            given = approve(lake, plan)
         price = bill_of(len(plan.asked), plan.fresh, rates_in(lake).rates)
         say(f"plan {given.plan} approved: {price}, from tree {given.before} to {given.after}")
         if approve_only and folder.resolve() != configured_folder().resolve():
@@ -95,14 +98,14 @@ def apply(
 
 @app.command("versions")
 def versions() -> None:
-    """List the versions of the tree that have labels, the one in force last."""
+    """List the versions of the tree that have labels, by annotator, the newest last, and say which is in force."""
     with clear_errors():
         lake = _lake()
         for kind in kinds(lake):
             book = LabelBook(lake, kind)
             for version in book.versions():
-                page = book.page(version)
-                say(f"{version}  {len(page):>4} leaves  {page['rows'].sum():>10,} labels  {kind}")
+                page, note = book.page(version), "  in force" if version == tree_in_force(lake) else ""
+                say(f"{version}  {len(page):>4} leaves  {page['rows'].sum():>10,} labels  {kind}{note}")
 
 
 @app.command("show")

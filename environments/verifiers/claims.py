@@ -127,7 +127,8 @@ def places(answer: str, fact: Fact) -> list[tuple[int, int]]:
     return [(c.start, c.end) for c in claims(answer) if c.kind == fact.kind and same_value(c, fact)]
 
 
-_OR = re.compile(r"(?i)[\s,]*(?:\bor\b|/|或者?|还是|[-–~]|\bto\b)[\s,]*(?:(?:on|at|maybe|perhaps|也许|可能)\s*)?")
+_OR = re.compile(r"(?i)[\s,(]*(?:\bor\b|/|或者?|还是)[\s,]*(?:(?:on|at|maybe|perhaps|alternatively|也许|可能)\s*)*")
+"""A range ("from June 10 to June 12", "9:00-17:30") offers no choice."""
 
 
 def left_open(answer: str, fact: Fact) -> str | None:
@@ -135,7 +136,12 @@ def left_open(answer: str, fact: Fact) -> str | None:
     same = [c for c in claims(answer) if c.kind == fact.kind] if fact.kind in ("date", "time") else []
     text = folded(answer)
     for one, next_ in pairwise(same):
-        if same_value(one, fact) != same_value(next_, fact) and _OR.fullmatch(text[one.end : next_.start]):
+        asked = text[next_.end :].lstrip().startswith(("?", "？"))  # by the user, and answered behind it
+        if (
+            same_value(one, fact) != same_value(next_, fact)
+            and _OR.fullmatch(text[one.end : next_.start])
+            and not asked
+        ):
             return text[one.start : next_.end]
     return None
 

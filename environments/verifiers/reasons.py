@@ -43,9 +43,10 @@ def without_reason(answer: str) -> str:
 
 TAKEN_BACK = re.compile(
     r"(?i)\b(?:did not|didn't|have not|haven't|never) (?:really |actually )?(?:do|done|make|made|change|changed) "
-    r"(?:any|anything|all|some)? ?of (?:this|that|it)\b|\b(?:is|are|was|were) (?:not|never) (?:true|so|correct)\b"
-    r"|\bnothing (?:of (?:this|that) )?(?:was|has been|is) done\b|\bor perhaps not\b|\bwe refuse\b"
-    r"|(?:以上|这些)?(?:都)?(?:没有|并未)(?:真的)?(?:做|办理|处理)|不是真的"
+    r"(?:any|anything|all|some)? ?of (?:this|that|it)[\s.!]*$|\bnothing (?:of (?:this|that) )?(?:was|has been"
+    r"|is) done[\s.!]*$"
+    r"|\bor perhaps not\b|\bwe refuse\b|(?:以上|这些)(?:都)?(?:没有|并未)(?:真的)?(?:做|办理|处理)",
+    re.MULTILINE,
 )
 """Words that take back what was said before them."""
 DONE = re.compile(

@@ -5,6 +5,8 @@ import time
 import pytest
 
 from environments.episode import Step
+from environments.task import Fact
+from environments.verifiers.commitment import taken_back
 from environments.verifiers.veto import Said, Setting, findings
 from tests.environments.builders import flights
 
@@ -31,4 +33,12 @@ LIMIT_S = 4.0
 def test_a_long_answer_is_graded_in_seconds(said: str, tail: str) -> None:
     begun = time.perf_counter()
     next(findings([Said(said + tail, 1, ("",))], [OFFERS], SETTING), None)
+    assert time.perf_counter() - begun < LIMIT_S
+
+
+@pytest.mark.parametrize("said", ["cloudy " * 8000, "26 degrees " * 5000, "cloudy. " * 8000, "I am not " * 8000])
+def test_a_long_answer_is_read_for_doubts_in_seconds(said: str) -> None:
+    facts = (Fact(kind="word", value="cloudy"), Fact(kind="number", value="26", unit="degrees"))
+    begun = time.perf_counter()
+    taken_back(said, facts)
     assert time.perf_counter() - begun < LIMIT_S
