@@ -177,6 +177,8 @@ def _tasks(source: str) -> list[Task]:
     path, lake = Path(source), Lake(root=str(profiles.home() / "lake"))
     if not source or not path.exists():
         table = source or ADMITTED
+        if not TABLE.fullmatch(table):
+            raise FileNotFoundError(f"{source!r} is no file")
         if not lake.exists(table):
             raise FileNotFoundError(
                 f"{table!r} is no file and no table of {profiles.home()}: loopwright materialize {table}"

@@ -195,6 +195,15 @@ def _counted(folder: Path) -> list[str]:
 
 
 def _paths(folder: Path) -> Iterator[str]:
-    yield from (name for name in _SINGLE if (folder / name).is_file())
-    for name in _FOLDERS:
-        yield from (p.relative_to(folder).as_posix() for p in (folder / name).rglob("*") if p.is_file())
+    """Paths of the files of a task, without what its own rules leave out.
+
+    Raises:
+        ValueError: one is a link to something outside the folder, which would travel with the task.
+    """
+    found = [folder / name for name in _SINGLE if (folder / name).is_file()]
+    found += [path for name in _FOLDERS for path in (folder / name).rglob("*") if path.is_file()]
+    for path in found:
+        name = path.relative_to(folder).as_posix()
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"{name} is a link that leaves {folder}: put the file itself there, or take the link away")
+        yield name

@@ -6,6 +6,7 @@ of two different tasks with one id neither is chosen silently.
 Source: pipeline law 8 (bad input gets a clear error, the good rows go on).
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -61,12 +62,17 @@ def read_records(texts: Iterable[tuple[int, str]]) -> TaskFile:
     read: dict[str, list[Record]] = defaultdict(list)
     refused: list[Refused] = []
     for number, text in texts:
+        if twice := _said_twice(text):
+            refused.append(Refused(number, twice, "said twice in this record: keep the one meant"))
+            continue
         try:
             task = Task.model_validate_json(text, extra="forbid") if text.strip() else None
         except ValidationError as error:
             refused += [_refused(number, mistake) for mistake in error.errors()]
         else:
-            if task is not None:
+            if task is not None and not task.instruction.strip():
+                refused.append(Refused(number, "instruction", "blank: nobody could know what is asked"))
+            elif task is not None:
                 read[task.task_id].append(Record(number, task))
     records: list[Record] = []
     for same in read.values():
@@ -81,6 +87,22 @@ def in_worlds(found: TaskFile, problem_of: Callable[[str], str | None]) -> TaskF
     problems = {world: problem_of(world) for world in sorted({r.task.world for r in found.records})}
     out = [Refused(r.number, "world", why) for r in found.records if (why := problems[r.task.world])]
     return TaskFile([r for r in found.records if not problems[r.task.world]], sorted([*found.refused, *out]))
+
+
+def _said_twice(text: str) -> str | None:
+    """A field that one object of a JSON text has twice, of which readers take the last in silence."""
+    twice: list[str] = []
+
+    def noted(pairs: list[tuple[str, object]]) -> None:
+        """Note what is there twice; the values do not matter."""
+        names = [name for name, _ in pairs]
+        twice.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
+
+    try:
+        json.loads(text, object_pairs_hook=noted)
+    except (ValueError, RecursionError):
+        return None  # no JSON: what reads it as a task says so
+    return twice[0] if twice else None
 
 
 def _repeated(same: Sequence[Record], *, differs: bool) -> list[Refused]:

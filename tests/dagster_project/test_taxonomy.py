@@ -15,6 +15,7 @@ from assets.labels.assets import irrelevance_set, query_labels
 from assets.labels.table import LABEL_SCHEMA
 from assets.taxonomy.approval import approved
 from assets.taxonomy.assets import IntentTaxonomyConfig, intent_taxonomy
+from assets.taxonomy.stored import version_of
 from assets.taxonomy.tree import load_taxonomy
 from dagster_project import tree_changes
 from dagster_project.commands import app
@@ -119,6 +120,10 @@ def test_a_run_that_ended_between_the_book_and_the_labels_leaves_a_plan_that_tak
     assert moved["from"].to_list() == [WEATHER] * (old["primary"] == WEATHER).sum() != []
     assert moved["to"].unique().to_list() == [WEATHER.replace("realtime_weather", "weather_now")]
     assert "nothing changed" in typed("plan", "", str(tree), home=home).stdout
+    assert labelled(lake, tree)["calls"] == 0
+    assert lake.read("taxonomy/changes").equals(moved), "a run that changes nothing tells of the last change still"
+    [in_force] = [line for line in typed("versions", home=home).stdout.splitlines() if line.endswith("in force")]
+    assert in_force.startswith(version_of(load_taxonomy(tree)))
 
 
 def test_a_tree_of_too_many_branches_is_refused_by_the_plan_as_by_what_would_carry_it_out(tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def test_a_fault_is_named_with_file_line_and_field(tmp_path: Path, old: str, new
     assert said in faults(tmp_path, TEXT.replace(old, new))
 
 
+def test_a_file_of_another_suffix_is_said_and_not_passed_over(tmp_path: Path) -> None:
+    tmp_path.joinpath("0002.yml").write_text(TEXT)
+    with pytest.raises(MigrationError, match=r"0002\.yml: rename it, a migration file ends in \.yaml"):
+        read_migrations(tmp_path)
+
+
 @pytest.mark.parametrize("kind", ["    kind: spilt", "    kind: [split]", "    kind: 3", "    kind: ''", "    odd: 1"])
 def test_a_kind_that_is_not_known_is_the_only_fault_said_of_it(tmp_path: Path, kind: str) -> None:
     said = faults(tmp_path, TEXT.replace("  - kind: split", f"  -{kind[3:]}"))

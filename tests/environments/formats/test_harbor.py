@@ -130,3 +130,17 @@ def test_what_is_no_task_is_refused_by_name(tmp_path: Path) -> None:
         settings_for("refund", description="", metadata={}, agent_s=1, verifier_s=1, environment={})
     with pytest.raises(FileExistsError, match="is not empty"):
         write_task(TASK, others(tmp_path / "full"))
+
+
+@pytest.mark.parametrize("link", ["environment/secret", "instruction.md", "tests"])
+def test_a_link_that_leaves_the_folder_is_refused_and_named(tmp_path: Path, link: str) -> None:
+    folder, outside = others(tmp_path / "task"), tmp_path / "outside"
+    outside.mkdir()
+    (outside / "test.sh").write_text("root:x:0:0")
+    place = folder / link
+    if place.is_dir():
+        place.rename(tmp_path / "away")
+    place.unlink(missing_ok=True)
+    place.symlink_to(outside if link == "tests" else outside / "test.sh")
+    with pytest.raises(ValueError, match=f"{link}.* is a link that leaves"):
+        read_task(folder)

@@ -9,6 +9,7 @@ from environments.formats.task_file import in_worlds, read_records
 from tests.environments.builders import task_of
 
 GOOD = task_of("flight").model_dump_json()
+NUMBER = [{"kind": "number", "value": "1,234", "unit": "euros"}]
 BLANK = [{"kind": "word", "value": " ", "unit": None}]
 
 
@@ -32,6 +33,9 @@ def line(**changes: Any) -> str:
         (line(goal__required=BLANK), "goal.required.0.value", "String should match pattern"),
         (line(goal__forbidden=BLANK), "goal.forbidden.0.value", "String should match pattern"),
         (line(depth="deep"), "depth", "Input should be a valid integer"),
+        (line(instruction=" "), "instruction", "blank"),
+        (line(goal__required=NUMBER), "goal.required.0", "Value error, a number is written 1234.5"),
+        (line()[:-1] + ', "split": "hidden"}', "split", "said twice"),
     ],
 )
 def test_a_bad_record_is_named_with_its_field_and_the_good_ones_go_on(text: str, field: str, problem: str) -> None:
