@@ -35,12 +35,11 @@ class Fact(BaseModel):
 
     @model_validator(mode="after")
     def _is_of_its_kind(self) -> Self:
-        """A number, date or time that is none could never be stated."""
-        shape = {"date": r"\d{4}-\d\d-\d\d", "time": r"\d\d:\d\d", "number": r"[+-]?\d+(?:\.\d+)?"}.get(self.kind, ".*")
+        """A date or time that is none could never be stated."""
+        shape = {"date": r"\d{4}-\d\d-\d\d", "time": r"\d\d:\d\d"}.get(self.kind, ".*")
         read = {"date": date.fromisoformat, "time": time.fromisoformat}.get(self.kind, str)
         if not re.fullmatch(shape, self.value, re.S):
-            written = {"date": "2026-06-12", "time": "17:30", "number": "1234.5"}[self.kind]
-            raise ValueError(f"a {self.kind} is written {written}")
+            raise ValueError(f"a {self.kind} is written {'2026-06-12' if self.kind == 'date' else '17:30'}")
         read(self.value)
         return self
 

@@ -7,6 +7,7 @@ Source: pipeline law 8 (bad input gets a clear error, the good rows go on).
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
@@ -70,8 +71,8 @@ def read_records(texts: Iterable[tuple[int, str]]) -> TaskFile:
         except ValidationError as error:
             refused += [_refused(number, mistake) for mistake in error.errors()]
         else:
-            if task is not None and not task.instruction.strip():
-                refused.append(Refused(number, "instruction", "blank: nobody could know what is asked"))
+            if task is not None and (problem := _problem(task)):
+                refused.append(Refused(number, *problem))
             elif task is not None:
                 read[task.task_id].append(Record(number, task))
     records: list[Record] = []
@@ -103,6 +104,16 @@ def _said_twice(text: str) -> str | None:
     except (ValueError, RecursionError):
         return None  # no JSON: what reads it as a task says so
     return twice[0] if twice else None
+
+
+def _problem(task: Task) -> tuple[str, str] | None:
+    """Field and what is wrong with it, of a task that nobody could solve."""
+    if not task.instruction.strip():
+        return "instruction", "blank: nobody could know what is asked"
+    for place, fact in enumerate(task.goal.required):
+        if fact.kind == "number" and not re.fullmatch(r"[+-]?\d+(?:\.\d+)?", fact.value):
+            return f"goal.required.{place}.value", f"a number is written 1234.5, not {fact.value!r}"
+    return None
 
 
 def _repeated(same: Sequence[Record], *, differs: bool) -> list[Refused]:

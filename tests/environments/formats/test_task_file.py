@@ -34,7 +34,7 @@ def line(**changes: Any) -> str:
         (line(goal__forbidden=BLANK), "goal.forbidden.0.value", "String should match pattern"),
         (line(depth="deep"), "depth", "Input should be a valid integer"),
         (line(instruction=" "), "instruction", "blank"),
-        (line(goal__required=NUMBER), "goal.required.0", "Value error, a number is written 1234.5"),
+        (line(goal__required=NUMBER), "goal.required.0.value", "a number is written 1234.5"),
         (line()[:-1] + ', "split": "hidden"}', "split", "said twice"),
     ],
 )
