@@ -181,7 +181,7 @@ def main() -> None:
     try:
         for size in [50_000] if args.quick else args.sizes:
             rows += whole(size, min(args.pool, size // 25), scratch, (args.price[0], args.price[1]))
-            publish("whole-quick" if args.quick else "whole", rows)
+            publish("whole-quick" if args.quick else "whole", rows, beside_others=True)
     finally:
         if args.folder is None:
             shutil.rmtree(scratch)
