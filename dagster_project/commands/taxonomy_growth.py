@@ -44,7 +44,7 @@ _SAMPLE = 20_000
 
 def seeds(
     out: Annotated[Path, typer.Argument(help="File to write for the experts: .csv or .jsonl.")],
-    size: Annotated[int, typer.Option(help="How many queries.")] = 300,
+    size: Annotated[int, typer.Option(min=1, help="How many queries.")] = 300,
 ) -> None:
     """Pick queries as different as can be, over all frequencies, for experts to tag."""
     with clear_errors():
@@ -113,7 +113,7 @@ def refine(
     expert: TagOption = None,
     tree: TreeOption = None,
     rounds: Annotated[int, typer.Option(help="Rounds after which it gives up.")] = 10,
-    size: Annotated[int, typer.Option(help="Queries of the seed set beside those that are tagged.")] = 2000,
+    size: Annotated[int, typer.Option(min=1, help="Queries of the seed set beside those that are tagged.")] = 2000,
     teacher: TeacherOption = False,
 ) -> None:
     """Correct a tree by the Tag - Feedback - Correction loop."""
