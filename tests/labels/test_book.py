@@ -236,6 +236,7 @@ def test_what_moved_is_told_from_the_labels_in_the_lake_however_often_a_run_died
             assert again.moved.equals(whole.moved)
         assert day.under(b, asked(20), in_lake=b)[0].moved.is_empty()
         last = [day.under(c, asked(20), (b, two), in_lake=a)[0] for _ in range(2)]
+        assert last[0].way == f"planned from {version_of(a)}", "the tree in force, not what a killed run left"
         assert last[0].moved.equals(last[1].moved)
         assert elsewhere(last[0].moved) == between(first, last[0])
         back = [day.under(a, asked(20), in_lake=c)[0].moved for _ in range(2)]
