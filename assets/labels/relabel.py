@@ -162,7 +162,8 @@ def _moved(to: _To, before: str, came_from: str | None, rows: pl.DataFrame, star
     Args:
         to: the version that the rows are of.
         before: the version that is told from.
-        came_from: the version that a plan went on from, where one led here.
+        came_from: the version that a plan went on from, where one led here; another than `before` where this one was
+            taken up again.
         rows: the labels now.
         start: with the plan, if this run made one.
     """
@@ -173,12 +174,10 @@ def _moved(to: _To, before: str, came_from: str | None, rows: pl.DataFrame, star
         rows.select("query_id", pl.col("primary").alias("to")), on="query_id"
     )
     other = both.filter(pl.col("from") != pl.col("to"))
-    if came_from is None:
+    if came_from != before:  # no plan went on from there
         return other.with_columns(change=pl.lit(f"back to tree {to.version}")).sort("query_id")
-    made = start.plan if start.plan is not None and start.planned_from == before else None
-    named = moved(made or to.plan_from(before, was)[0], was, rows)
-    why = "labelled anew" if came_from == before else f"by way of tree {came_from}"
-    unnamed = other.join(named, on="query_id", how="anti").with_columns(change=pl.lit(why))
+    named = moved(start.plan or to.plan_from(before, was)[0], was, rows)
+    unnamed = other.join(named, on="query_id", how="anti").with_columns(change=pl.lit("labelled anew"))
     return pl.concat([named, unnamed]).sort("query_id")
 
 

@@ -7,18 +7,15 @@ Source: pipeline stage 1 (NFKC, case, width, white space and punctuation folding
 """
 
 import hashlib
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import polars as pl
+
+from training.side_by_side import on_every_core
 
 ID_BYTES: Final = 10
 """80 bits: among 30 million queries two share an id with a chance below 1e-9."""
 ROWS_AT_ONCE: Final = 500_000
-_Piece = TypeVar("_Piece")
-_Made = TypeVar("_Made")
 QUERY_COLUMNS: Final = ("query_id", "text", "normal", "context", "language", "support", "first_seen", "last_seen")
 
 _ODD: Final = r"[^a-z0-9 ]|  |^ | $|^$"
@@ -48,12 +45,6 @@ class Distinct(NamedTuple):
     """query_id, text, normal, context, language, support, first_seen, last_seen; sorted by query_id."""
     occurrences: pl.DataFrame
     """raw_id, query_id: one row per raw row, sorted by raw_id."""
-
-
-def side_by_side(work: Callable[[_Piece], _Made], pieces: Iterable[_Piece]) -> list[_Made]:
-    """`work` of each piece, in order, a core for each: polars keeps one core busy with the text of one column."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(work, pieces))
 
 
 def fold(text: pl.Series) -> pl.Series:
@@ -158,13 +149,13 @@ def distinct_queries(raw: pl.DataFrame, *, rows_at_a_time: int = ROWS_AT_ONCE) -
         raw: columns raw_id, text, time, context as in `queries/raw_queries`.
         rows_at_a_time: about as many rows are grouped together, so that a large log needs little memory beside itself.
     """
-    ids = side_by_side(_query_ids, raw.select("text", "context").iter_slices(rows_at_a_time))
+    ids = on_every_core(_query_ids, raw.select("text", "context").iter_slices(rows_at_a_time))
     keyed = raw.select("raw_id", "text", "time", "context").with_columns(
         pl.concat([pl.Series(dtype=pl.String), *ids]).alias("query_id")
     )
     parts = 1 + len(raw) // rows_at_a_time
     part = keyed["query_id"].str.slice(0, 4).str.to_integer(base=16) * parts // 16**4
-    found = side_by_side(lambda number: _distinct(keyed.filter(part == number)), range(parts))
+    found = on_every_core(lambda number: _distinct(keyed.filter(part == number)), range(parts))
     return Distinct(pl.concat(found), keyed.select("raw_id", "query_id").sort("raw_id"))
 
 

@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from assets.queries.normalise import ROWS_AT_ONCE, side_by_side
+from assets.queries.normalise import ROWS_AT_ONCE
 from assets.queries.personal import KINDS, find
+from training.side_by_side import on_every_core
 
 _WORTH_READING: Final = (
     r"[@＠]|(?:\d\D{0,3}){6}\d|[\[( ]at[\]) ].*[\[( ]dot[\]) ]|[零〇一二三四五六七八九幺]{11}"
@@ -40,7 +41,7 @@ def scrub(text: pl.Series) -> Scrubbed:
         The texts in the same order, and how many values of each kind were replaced.
     """
     pieces = [text.slice(start, ROWS_AT_ONCE) for start in range(0, max(len(text), 1), ROWS_AT_ONCE)]
-    found = side_by_side(_scrub, pieces)
+    found = on_every_core(_scrub, pieces)
     counts: Counter[str] = Counter({kind: 0 for kind in KINDS})
     for piece in found:
         counts.update(piece.counts)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from environments.fault import UnplayableTask
+from environments.formats.aside import Aside
 from environments.formats.harbor import HarborTask, digest_of, read_task
 from environments.formats.harbor_needs import Unusable, check_playable, plain_environment
 from environments.formats.harbor_solution import gold_call
@@ -29,16 +30,6 @@ _TESTS_S: Final = 600.0
 """Harbor's own, where a task does not say."""
 _DEPTHS: Final = {"easy": 1, "medium": 2, "hard": 3}
 _SHOWN: Final = 400
-
-
-class Aside(NamedTuple):
-    """A task that is not used."""
-
-    name: str
-    """Its folder."""
-    cause: str
-    """Such as `needs_network`, `several_containers`, `no_solution`, `no_image`."""
-    evidence: str
 
 
 class Imported(NamedTuple):

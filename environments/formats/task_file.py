@@ -8,7 +8,7 @@ Source: pipeline law 8 (bad input gets a clear error, the good rows go on).
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
@@ -96,8 +96,7 @@ def _said_twice(text: str) -> str | None:
 
     def noted(pairs: list[tuple[str, object]]) -> None:
         """Note what is there twice; the values do not matter."""
-        names = [name for name, _ in pairs]
-        twice.extend(name for name in dict.fromkeys(names) if names.count(name) > 1)
+        twice.extend(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
 
     try:
         json.loads(text, object_pairs_hook=noted)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from environments.formats import tau2
+from environments.formats.aside import Aside
 from environments.formats.tau2 import Domain, Raw
 from environments.formats.tau2_curation import Curation, merged
 from environments.formats.tau2_facts import typed
@@ -30,16 +31,6 @@ from environments.formats.tau2_user import CUSTOMER, instruction_of, user_of
 from environments.task import Call, Fact, Goal, Split, Task
 from environments.verifiers.outcome import shown
 from environments.worlds.documents import Document, DocumentWorld
-
-
-class Aside(NamedTuple):
-    """A task that is not used."""
-
-    name: str
-    """Tau2's id."""
-    cause: str
-    """`gold_write_failed`, `not_playable`, `short_fact`, `nothing_to_check`, `curation_failed` or `set_aside`."""
-    evidence: str
 
 
 class Imported(NamedTuple):

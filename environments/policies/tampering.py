@@ -5,6 +5,7 @@ first, find out which files it changed, and put something in their place that ru
 is a hole of the task's tests, and the task goes to quarantine.
 """
 
+import shlex
 from collections.abc import Mapping
 from typing import Final
 
@@ -122,12 +123,8 @@ def _replacing(kind: str) -> str:
     """The shell's words that replace `$file`."""
     if kind == "link":
         return '{ rm "$file"; ln -s "/tests/${file##*/}" "$file"; }'
-    python, shell = (f"printf '%s' {_quoted(text)} > \"$file\"" for text in (_PYTHON[kind], _SHELL[kind]))
+    python, shell = (f"printf '%s' {shlex.quote(text)} > \"$file\"" for text in (_PYTHON[kind], _SHELL[kind]))
     return f'case "$file" in *.py) {python};; *.sh) {shell};; *) [ ! -x "$file" ] || {shell};; esac'
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
 
 
 def tamperers() -> list[Cheater]:

@@ -106,6 +106,14 @@ _UNSURE: Final = re.compile(
     re.IGNORECASE,
 )
 """A clause in which the speaker takes the answer back or leaves it open."""
+_UNDONE: Final = re.compile(
+    r"(?i)\b(?:did not|didn't|have not|haven't|never) (?:really |actually )?(?:do|done|make|made|change|changed) "
+    r"(?:any|anything|all|some)? ?of (?:this|that|it)[\s.!]*$|\bnothing (?:of (?:this|that) )?(?:was|has been"
+    r"|is) done[\s.!]*$"
+    r"|\bor perhaps not\b|\bwe refuse\b|(?:以上|这些)(?:都)?(?:没有|并未)(?:真的)?(?:做|办理|处理)",
+    re.MULTILINE,
+)
+"""Words, anywhere, that say that the work was never done."""
 _FILLERS = (
     r"(?:(?:at all|really|actually|exactly|going to be|even|the|an?|at|in|on|of|from|to|for|about|called|named)"
     r"\s+){0,3}"
@@ -153,8 +161,10 @@ class _Clause(NamedTuple):
 def taken_back(answer: str, facts: Sequence[Fact]) -> str | None:
     """The words by which `answer` leaves open, denies or takes back what it states of `facts`; None where it stands.
 
-    A yes or no that is asked for denies nothing.
+    A yes or no that is asked for denies nothing. What says that the work was never done takes all of it back.
     """
+    if undone := _UNDONE.search(answer):
+        return undone[0]
     text = folded(answer).replace("’", "'")
     stated = sorted(span for f in facts if f.value not in VERDICT_WORDS for span in places(text, f))
     place = 0

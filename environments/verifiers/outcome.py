@@ -18,11 +18,11 @@ from importlib.resources import files
 
 from environments.episode import Attempt, Scored
 from environments.seeds import stable_hash
-from environments.task import Fact, Goal
+from environments.task import Goal
 from environments.verifier import VerifierError
 from environments.verifiers.claims import Claim, claims, left_open, same_value, states
 from environments.verifiers.commitment import taken_back
-from environments.verifiers.reasons import DONE, TAKEN_BACK, refusal_reasons, without_reason
+from environments.verifiers.reasons import DONE, refusal_reasons, without_reason
 from environments.verifiers.state import state_failure
 from environments.verifiers.veto import Finding, unsupported
 from environments.verifiers.wording import quoted
@@ -131,7 +131,7 @@ def _written_failure(attempt: Attempt, world: World) -> tuple[str, str] | None:
         if not goal.reason and (reasons := refusal_reasons(text, world.refusal_codes)):
             return "refused", reasons[0]
         facts = [f for change in goal.changes or () for found in change.states.values() for f in found]
-        if denied := _denied_fact(text, facts):
+        if denied := taken_back(text, facts):
             return "hedged", denied
     return None
 
@@ -156,16 +156,10 @@ def _answer_failure(attempt: Attempt, codes: Sequence[str]) -> tuple[str, str] |
         return "hedged", hedged[0].value
     if open_ := [words for f in goal.required if (words := left_open(answer, f))]:
         return "hedged", open_[0]
-    if denied := _denied_fact(answer, goal.required):
+    if denied := taken_back(answer, goal.required):
         return "hedged", denied
     second = None if codes else _second_number(answer, goal, attempt.instruction)
     return ("hedged", second) if second else None
-
-
-def _denied_fact(answer: str, facts: Sequence[Fact]) -> str | None:
-    """Words that leave the answer open, deny it or take it back, or say that its work was never done."""
-    never = TAKEN_BACK.search(answer)
-    return never[0] if never else taken_back(answer, facts)
 
 
 def _unseen(attempt: Attempt) -> tuple[str, str] | None:

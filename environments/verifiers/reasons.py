@@ -41,14 +41,6 @@ def without_reason(answer: str) -> str:
     return _CODE.sub(lambda m: " " * len(m[0]), answer)
 
 
-TAKEN_BACK = re.compile(
-    r"(?i)\b(?:did not|didn't|have not|haven't|never) (?:really |actually )?(?:do|done|make|made|change|changed) "
-    r"(?:any|anything|all|some)? ?of (?:this|that|it)[\s.!]*$|\bnothing (?:of (?:this|that) )?(?:was|has been"
-    r"|is) done[\s.!]*$"
-    r"|\bor perhaps not\b|\bwe refuse\b|(?:以上|这些)(?:都)?(?:没有|并未)(?:真的)?(?:做|办理|处理)",
-    re.MULTILINE,
-)
-"""Words that take back what was said before them."""
 DONE = re.compile(
     r"(?i)\b(?:it|all|everything)(?: is|'s|\s+has been)? (?:now |all )?done\b"
     r"|\bI(?:'ve| have) (?:refunded|cancelled|renewed|changed|approved|paid|issued|reshipped)\b"

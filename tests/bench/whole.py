@@ -21,7 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from tests.bench.table import Row, publish, row
-from training.durable import replace_durably
+from training.durable import write_durably
 
 COMMAND = "make bench-whole"
 STAGES = (
@@ -104,9 +104,7 @@ def timed(home: Path, table: str, settings: dict[str, Any]) -> dict[str, float]:
     if table not in known:
         took = run_stage(home, table, settings)
         known[table] = {**took, "rows": rows_of(home, table)}
-        scratch = notes.with_suffix(".tmp")
-        scratch.write_text(json.dumps(known, indent=1), encoding="utf-8")
-        replace_durably(scratch, notes)
+        write_durably(notes, json.dumps(known, indent=1))
     found: dict[str, float] = known[table]
     return found
 
