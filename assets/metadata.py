@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
@@ -20,7 +20,7 @@ CELL_CHARACTERS: Final = 80
 def materialized(
     lake: Lake,
     table: str,
-    frame: pl.DataFrame,
+    frame: pl.DataFrame | Iterable[pl.DataFrame],
     *,
     numbers: Mapping[str, float | int | str] | None = None,
     figures: Mapping[str, "Figure"] | None = None,
@@ -31,13 +31,17 @@ def materialized(
     Args:
         lake: where to.
         table: `stage/asset`.
-        frame: all rows of the table.
+        frame: all rows of the table, or pieces of one that need not fit in memory.
         numbers: what the catalogue plots over time.
         figures: by caption; shown in the catalogue as images.
         note: one paragraph of Markdown for the reader.
     """
-    path = lake.write(table, frame)
-    shown: dict[str, dg.MetadataValue] = {**table_metadata(frame), "path": dg.MetadataValue.path(path)}
+    if isinstance(frame, pl.DataFrame):
+        path, count, shown_rows = lake.write(table, frame), len(frame), frame
+    else:
+        path = lake.write_pieces(table, frame)
+        count, shown_rows = lake.count(table), next(lake.pieces(table, rows=SAMPLE_ROWS))
+    shown: dict[str, dg.MetadataValue] = {**table_metadata(shown_rows, count), "path": dg.MetadataValue.path(path)}
     shown |= number_metadata(numbers or {})
     shown |= {caption: figure_markdown(figure) for caption, figure in (figures or {}).items()}
     if note is not None:
@@ -45,11 +49,16 @@ def materialized(
     return dg.MaterializeResult(metadata=shown, data_version=dg.DataVersion(lake.version(table)))
 
 
-def table_metadata(frame: pl.DataFrame) -> dict[str, dg.MetadataValue]:
-    """Row count, column schema and a sample of the first five rows."""
+def table_metadata(frame: pl.DataFrame, count: int | None = None) -> dict[str, dg.MetadataValue]:
+    """Row count, column schema and a sample of the first five rows.
+
+    Args:
+        frame: the table, or its first rows.
+        count: its rows, where it has more.
+    """
     columns = [dg.TableColumn(name, str(dtype)) for name, dtype in frame.schema.items()]
     return {
-        "dagster/row_count": dg.MetadataValue.int(len(frame)),
+        "dagster/row_count": dg.MetadataValue.int(len(frame) if count is None else count),
         "dagster/column_schema": dg.MetadataValue.table_schema(dg.TableSchema(columns=columns)),
         "sample": dg.MetadataValue.md(markdown_table(frame.head(SAMPLE_ROWS))),
     }

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import dagster as dg
@@ -10,7 +10,7 @@ import polars as pl
 
 from assets.labels.rules import IRRELEVANT
 from assets.partitions import BESIDE, partition_of_each
-from resources.lake import Lake, content_hash
+from resources.lake import Digest, Lake
 
 DATA_VERSION: Final = "dagster/data_version"
 CODE_VERSION, INPUT_VERSION = "dagster/code_version", "dagster/input_data_version/"
@@ -45,7 +45,11 @@ def is_whole(made: dg.AssetMaterialization) -> bool:
 
 
 def reported_by_leaf(
-    context: dg.AssetExecutionContext, lake: Lake, result: dg.MaterializeResult, rows: pl.DataFrame, leaf: str
+    context: dg.AssetExecutionContext,
+    lake: Lake,
+    result: dg.MaterializeResult,
+    rows: pl.DataFrame | Iterable[pl.DataFrame],
+    leaf: str,
 ) -> Iterator[dg.MaterializeResult]:
     """Report a table of which each row belongs to a leaf: one materialization per leaf, with a version of its own.
 
@@ -57,7 +61,7 @@ def reported_by_leaf(
         context: of the run.
         lake: holds the tree.
         result: of the whole table, which is written.
-        rows: what a leaf's version is over; null leaves are those that no tool is for.
+        rows: what a leaf's version is over, or pieces of it; null leaves are those that no tool is for.
         leaf: column with each row's leaf.
 
     Raises:
@@ -67,7 +71,9 @@ def reported_by_leaf(
         What Dagster wants to have; its automatic events are followed by ours, and the last event counts.
     """
     partition_of = partition_of_each(lake.read("taxonomy/intent_taxonomy", columns=["leaf"])["leaf"])
-    found, was, inputs = _leaf_versions(rows, leaf, partition_of), _tags_before(context), _Inputs(context)
+    pieces = [rows] if isinstance(rows, pl.DataFrame) else rows
+    found, was, inputs = _leaf_versions(pieces, leaf, partition_of), _tags_before(context), _Inputs(context)
+    total = sum(one.rows for one in found.values())
     beside = [key for key in context.run.tags.get(BESIDE, "").split(",") if key]
     changed = [key for key in found if found[key].version != was.get(key, {}).get(DATA_VERSION)]
     stale = [key for key in was if key in found and inputs.differ(key, was[key])]
@@ -81,7 +87,7 @@ def reported_by_leaf(
             TABLE_VERSION: dg.MetadataValue.text(whole),
         }
         if key == reported[-1]:
-            shown = {**(result.metadata or {}), WHOLE: dg.MetadataValue.int(len(rows)), **shown}
+            shown = {**(result.metadata or {}), WHOLE: dg.MetadataValue.int(total), **shown}
         context.log_event(
             dg.AssetMaterialization(
                 context.asset_key, partition=key, metadata=shown, tags={DATA_VERSION: mine.version, **inputs.tags(key)}
@@ -94,24 +100,36 @@ class _LeafVersion(NamedTuple):
     version: str
 
 
-def _leaf_versions(rows: pl.DataFrame, leaf: str, partition_of: Mapping[str, str]) -> dict[str, _LeafVersion]:
+def _leaf_versions(
+    pieces: Iterable[pl.DataFrame], leaf: str, partition_of: Mapping[str, str]
+) -> dict[str, _LeafVersion]:
     """Rows and version of every partition of the tree, the empty ones among them.
 
     Raises:
         ValueError: a row is of a leaf that the tree does not have.
     """
-    if strange := sorted({*rows[leaf].drop_nulls().unique()} - set(partition_of)):
+    digests: dict[str, Digest] = {}
+    for rows in pieces:
+        for key in {*partition_of.values()}:
+            digests.setdefault(key, Digest(rows.schema))
+        partition_N = _partitions(rows[leaf], partition_of)
+        for key in partition_N.unique():  # one at a time: all together would be one more copy
+            digests[key].add(rows.filter(partition_N == key))
+    return {key: _LeafVersion(digest.count, digest.version()) for key, digest in sorted(digests.items())}
+
+
+def _partitions(leaf_N: pl.Series, partition_of: Mapping[str, str]) -> pl.Series:
+    """The partition of each row.
+
+    Raises:
+        ValueError: a row is of a leaf that the tree does not have.
+    """
+    if strange := sorted({*leaf_N.drop_nulls().unique()} - set(partition_of)):
         raise ValueError(
             f"{len(strange)} leaves of these rows are not in the tree of the lake, for example {strange[0]!r}: it "
             "changed since they were labelled; materialize labels/query_labels, and what lies between, first"
         )
-    named = pl.col(leaf).fill_null(IRRELEVANT).replace_strict(partition_of, return_dtype=pl.String)
-    partition_N = rows.select(named.alias("partition"))["partition"]
-    found = {}
-    for key in sorted(set(partition_of.values())):  # one at a time: all together would be one more copy
-        part = rows.filter(partition_N == key)
-        found[key] = _LeafVersion(len(part), content_hash(part.lazy()))
-    return found
+    return leaf_N.fill_null(IRRELEVANT).replace_strict(partition_of, return_dtype=pl.String)
 
 
 def _tags_before(context: dg.AssetExecutionContext) -> dict[str, Mapping[str, str]]:

@@ -8,7 +8,8 @@ import errno
 import hashlib
 import re
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -65,22 +66,32 @@ class Lake(dg.ConfigurableResource):
         Raises:
             LakeError: the disk is full; the table is as it was before.
         """
-        path = self.path(table, partition)
-        self.folder(table)
-        scratch = path.with_name(f".{partition}.{uuid.uuid4().hex}.tmp")
-        try:
+        with self._replaced(table, partition, f"{len(frame):,} rows") as scratch:
             frame.write_parquet(scratch, compression="zstd")
-            replace_durably(scratch, path)
-        except (OSError, pl.exceptions.ComputeError) as error:
-            if not is_disk_full(error):
-                raise
-            raise LakeError(
-                f"no room left to write {len(frame):,} rows of {table}[{partition}] to {path}: "
-                f"free space under {self.root}, then materialize it again; what was there before is untouched"
-            ) from error
-        finally:
-            scratch.unlink(missing_ok=True)
-        return path
+        return self.path(table, partition)
+
+    def write_pieces(self, table: str, pieces: Iterable[pl.DataFrame], partition: str = "all") -> Path:
+        """As `write`, for a table that need not fit in memory: a piece is on disk before the next one is taken.
+
+        Raises:
+            LakeError: the disk is full; the table is as it was before.
+            ValueError: there is no piece, so that nobody knows the columns; or they differ between pieces.
+        """
+        import pyarrow.parquet as pq
+
+        with self._replaced(table, partition, "the rows") as scratch:
+            writer: pq.ParquetWriter | None = None
+            try:
+                for piece in pieces:
+                    rows = piece.to_arrow(compat_level=pl.CompatLevel.oldest())
+                    writer = writer or pq.ParquetWriter(scratch, rows.schema, compression="zstd")
+                    writer.write_table(rows)
+            finally:
+                if writer is not None:
+                    writer.close()
+            if writer is None:
+                raise ValueError(f"{table}[{partition}] was given no piece: give an empty one with its columns")
+        return self.path(table, partition)
 
     def read(self, table: str, partition: str = "all", *, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Load one partition of `table`, or some of its columns.
@@ -92,6 +103,38 @@ class Lake(dg.ConfigurableResource):
         path = self._present(table, partition)
         try:
             return pl.read_parquet(path, columns=None if columns is None else list(columns), hive_partitioning=False)
+        except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
+            raise _torn(table, partition, path) from error
+
+    def count(self, table: str, partition: str = "all") -> int:
+        """Rows of one partition of `table`, from the file's own count.
+
+        Raises:
+            FileNotFoundError: it was never materialized.
+            LakeError: the file is torn.
+        """
+        path = self._present(table, partition)
+        try:
+            rows = pl.scan_parquet(path, hive_partitioning=False).select(pl.len())
+            return int(rows.collect().item())
+        except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
+            raise _torn(table, partition, path) from error
+
+    def pieces(
+        self, table: str, partition: str = "all", *, columns: Sequence[str] | None = None, rows: int = ROWS_AT_ONCE
+    ) -> Iterator[pl.DataFrame]:
+        """One partition of `table` in pieces of so many rows, at least one, in the order in which they were written.
+
+        Raises:
+            FileNotFoundError: it was never materialized.
+            LakeError: the file is torn.
+        """
+        path = self._present(table, partition)
+        try:
+            there = pl.scan_parquet(path, hive_partitioning=False)
+            wanted = there if columns is None else there.select(columns)
+            for start in range(0, max(self.count(table, partition), 1), rows):
+                yield wanted.slice(start, rows).collect()
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
             raise _torn(table, partition, path) from error
 
@@ -120,6 +163,25 @@ class Lake(dg.ConfigurableResource):
         except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
             raise _torn(table, partition, path) from error
 
+    @contextmanager
+    def _replaced(self, table: str, partition: str, what: str) -> Iterator[Path]:
+        """A scratch file that takes the partition's place once it is written."""
+        path = self.path(table, partition)
+        self.folder(table)
+        scratch = path.with_name(f".{partition}.{uuid.uuid4().hex}.tmp")
+        try:
+            yield scratch
+            replace_durably(scratch, path)
+        except (OSError, pl.exceptions.ComputeError) as error:
+            if not is_disk_full(error):
+                raise
+            raise LakeError(
+                f"no room left to write {what} of {table}[{partition}] to {path}: "
+                f"free space under {self.root}, then materialize it again; what was there before is untouched"
+            ) from error
+        finally:
+            scratch.unlink(missing_ok=True)
+
     def _place(self, table: str) -> Path:
         if not TABLE.fullmatch(table):
             raise ValueError(f"table {table!r} is not of the form stage/asset, for example 'queries/raw_queries'")
@@ -144,19 +206,42 @@ def is_disk_full(error: BaseException) -> bool:
     return int(inside[1]) in DISK_FULL if inside else bool(re.search(r"\d+ requested and \d+ written", str(error)))
 
 
+class Digest:
+    """The version of rows that come in pieces: the same for the same rows in any order and any pieces."""
+
+    def __init__(self, schema: Mapping[str, pl.DataType]) -> None:
+        """Of no rows yet.
+
+        Args:
+            schema: of all pieces.
+        """
+        self.columns = sorted(schema)
+        self.types = [(name, str(schema[name])) for name in self.columns]
+        self.count = 0
+        self._total = np.zeros(2, dtype=np.uint64)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Count more rows in."""
+        self.count += len(rows)
+        if not self.columns or rows.is_empty():
+            return
+        as_text = rows.lazy().select(self.columns).with_columns(cs.binary().bin.encode("hex"))
+        texts = as_text.select(pl.struct(self.columns).struct.json_encode().alias("row")).collect()["row"].to_list()
+        digests = b"".join(hashlib.blake2b(text.encode(), digest_size=16).digest() for text in texts)
+        self._total += np.frombuffer(digests, dtype="<u8").reshape(-1, 2).sum(axis=0, dtype=np.uint64)
+
+    def version(self) -> str:
+        """Of all rows so far."""
+        if not self.columns:
+            return hashlib.blake2b(b"no columns", digest_size=8).hexdigest()
+        header = repr(self.types) + f"|{self.count}|{self._total[0]}|{self._total[1]}"
+        return hashlib.blake2b(header.encode(), digest_size=8).hexdigest()
+
+
 def content_hash(rows: pl.LazyFrame) -> str:
     """The version that a table of these rows has; see `Lake.version`."""
-    schema = rows.collect_schema()
-    columns = sorted(schema.names())
-    if not columns:
-        return hashlib.blake2b(b"no columns", digest_size=8).hexdigest()
-    as_text = rows.select(columns).with_columns(cs.binary().bin.encode("hex"))
-    one_per_row = as_text.select(pl.struct(columns).struct.json_encode().alias("row"))
-    count = int(rows.select(pl.len()).collect().item())
-    total = np.zeros(2, dtype=np.uint64)
+    found = Digest(rows.collect_schema())
+    count = int(rows.select(pl.len()).collect().item()) if found.columns else 0
     for start in range(0, count, ROWS_AT_ONCE):
-        piece = one_per_row.slice(start, ROWS_AT_ONCE).collect()["row"].to_list()
-        digests = b"".join(hashlib.blake2b(row.encode(), digest_size=16).digest() for row in piece)
-        total += np.frombuffer(digests, dtype="<u8").reshape(-1, 2).sum(axis=0, dtype=np.uint64)
-    header = repr([(name, str(schema[name])) for name in columns]) + f"|{count}|{total[0]}|{total[1]}"
-    return hashlib.blake2b(header.encode(), digest_size=8).hexdigest()
+        found.add(rows.slice(start, ROWS_AT_ONCE).collect())
+    return found.version()

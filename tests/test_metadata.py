@@ -25,6 +25,13 @@ def test_a_materialization_shows_counts_columns_a_sample_and_its_numbers(tmp_pat
     assert str(shown["sample"]).count("\n") == 6
 
 
+def test_a_table_in_pieces_shows_what_the_whole_table_shows(tmp_path: Path) -> None:
+    lake = Lake(root=str(tmp_path))
+    whole = materialized(lake, "pool/lexical_survivors", ROWS)
+    pieces = materialized(lake, "pool/lexical_survivors", ROWS.iter_slices(2))
+    assert pieces == whole
+
+
 def test_nothing_in_a_cell_breaks_the_table() -> None:
     assert markdown_table(ROWS.head(2)) == "| id | text |\n| --- | --- |\n| 0 | a\\|b c |\n| 1 |  |"
     assert len(markdown_table(ROWS[2:3]).splitlines()[-1]) < 100

@@ -87,7 +87,8 @@ def query_labels(
         tree, pool_queries(lake), book, asker.rows, migrations=stored_migrations(lake), near_below=config.near_below,
         in_lake=was,
     )  # fmt: skip
-    quarantine, spent = asker.settle(done.labels)
+    labels = done.told()
+    quarantine, spent = asker.settle(labels)
     lake.write(QUARANTINE, quarantine)
     version = version_of(taxonomy_of(tree))
     if was != version or not lake.exists(CHANGES):  # a run without a change, or that ends a killed one, tells no other
@@ -96,19 +97,20 @@ def query_labels(
         lake.write(RATES, rates.frame(), book.annotator)
     numbers: dict[str, float | int | str] = {
         "annotator": asker.kind, "tree": version, "way": done.way, "calls": done.calls,
-        "labelled_now": done.labelled_now, **spent, **_shares(done.labels),
+        "labelled_now": done.labelled_now, **spent, **_shares(labels),
     }  # fmt: skip
-    figures = {"difficulty": difficulty_figure(done.labels), "leaves": leaves_figure(done.labels)}
-    compared, confused = _compared(lake, config, held_back, done.labels, tree)
+    figures = {"difficulty": difficulty_figure(labels), "leaves": leaves_figure(labels)}
+    compared, confused = _compared(lake, config, held_back, labels, tree)
     numbers, figures = numbers | compared, figures | confused
     context.log.info(
         "%d queries, %d asked about by %s, %d quarantined: %s",
-        len(done.labels), done.calls, asker.kind, len(quarantine), done.way,
+        len(labels), done.calls, asker.kind, len(quarantine), done.way,
     )  # fmt: skip
     note = moved_note(done.moved) if len(done.moved) else None
-    result = materialized(lake, "labels/query_labels", done.labels, numbers=numbers, figures=figures, note=note)
+    result = materialized(lake, "labels/query_labels", done.pieces(), numbers=numbers, figures=figures, note=note)
     lake.write(IN_FORCE, pl.DataFrame({"tree": [version]}))
-    yield from reported_by_leaf(context, lake, result, done.labels.with_columns(leaf="primary"), "leaf")
+    by_leaf = (piece.with_columns(leaf="primary") for piece in lake.pieces("labels/query_labels"))
+    yield from reported_by_leaf(context, lake, result, by_leaf, "leaf")
 
 
 @dg.asset(
@@ -121,7 +123,9 @@ def query_labels(
 )
 def irrelevance_set(lake: Lake) -> dg.MaterializeResult:
     """The queries to refuse, to ask back about or to answer without tools: a product of their own."""
-    aside = irrelevance_table(lake.read("labels/query_labels"))
+    columns = ["query_id", "primary", "difficulty", "difficulty_axes"]
+    pieces = lake.pieces("labels/query_labels", columns=columns)
+    aside = pl.concat([irrelevance_table(piece) for piece in pieces]).sort("query_id")
     numbers = {"unexecutable": int((aside["difficulty"] == -1).sum()), "no_tool": int((aside["difficulty"] == 0).sum())}
     numbers |= dict(aside["reason"].value_counts().sort("reason").iter_rows())
     return materialized(lake, "labels/irrelevance_set", aside, numbers=numbers)

@@ -11,24 +11,24 @@ different annotators do not mix.
 import logging
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import polars as pl
 
 from assets.labels.cache import TABLE as ANNOTATED
-from assets.labels.table import LABEL_SCHEMA
+from assets.labels.table import BOOKED
 from assets.taxonomy.stored import TREES
-from resources.lake import Lake, LakeError, content_hash
+from resources.lake import Digest, Lake, LakeError
 
 LOG: Final = logging.getLogger(__name__)
 LEAVES, PAGES, ALIASES = "labels/book", "labels/pages", "labels/aliases"
+PIECES: Final = "labels/book_pieces"
+"""What is being written: all leaves together, a range of queries each."""
 IN_FORCE: Final = "labels/tree_in_force"
 """Table with one row, the version that `labels/query_labels` is of: noted once that is written, for a run that was
 killed, or failed, may have left the book one version ahead of it."""
-BOOKED: Final = {**LABEL_SCHEMA, "key": pl.String}
-"""A label as it is kept: with the key of the text that it is of."""
 PAGE: Final = {"leaf": pl.String, "content": pl.String, "rows": pl.Int64, "number": pl.Int64, "planned_from": pl.String}
 """`number` is the page's own and grows: the version in force has the highest. `planned_from` is the version that a plan
 went on from when this one came into force; null where it was taken up again, or labelled from nothing."""
@@ -108,38 +108,83 @@ class LabelBook:
         """
         return self._of(self.page(version), version)
 
-    def present(self, version: str) -> pl.DataFrame:
-        """As `read`, without the leaves whose files are gone since they were set aside."""
+    def present(self, version: str, columns: Sequence[str] = tuple(BOOKED)) -> pl.DataFrame:
+        """As `read`, some of the columns, without the leaves whose files are gone since they were set aside."""
         page = self.page(version)
-        there = [self.lake.exists(LEAVES, content) for content in page["content"]]
-        lost = page.filter(~pl.Series(there, dtype=pl.Boolean))
+        there = self._there(page)
+        lost = page.join(there, on="leaf", how="anti")
         if len(lost):
             LOG.warning("%d labels of %s are lost and made again", lost["rows"].sum(), ", ".join(lost["leaf"]))
-        return self._of(page.filter(pl.Series(there, dtype=pl.Boolean)), version)
+        return self._of(there, version, columns)
 
-    def write(self, version: str, labels: pl.DataFrame, tree: pl.DataFrame, planned_from: str | None = None) -> Written:
+    def between(self, version: str, after: str | None, last: str | None) -> pl.DataFrame:
+        """As `present`, all columns of the queries whose id is greater than one and at most the other; None: no bound.
+
+        Raises:
+            FileNotFoundError: the book has no such version.
+            BookError: a file of it is torn; it is set aside.
+        """
+        there = self._there(self.page(version))
+        if there.is_empty():
+            return pl.DataFrame(schema=BOOKED)
+        rows = pl.scan_parquet([self.lake.path(LEAVES, name) for name in there["content"]], hive_partitioning=False)
+        if after is not None:
+            rows = rows.filter(pl.col("query_id") > after)
+        if last is not None:
+            rows = rows.filter(pl.col("query_id") <= last)
+        try:
+            return rows.select(*BOOKED).collect().sort("query_id")
+        except pl.exceptions.PolarsError:
+            self._of(there, version)  # says which
+            raise
+
+    def write(
+        self, version: str, pieces: Iterable[pl.DataFrame], tree: pl.DataFrame, planned_from: str | None = None
+    ) -> Written:
         """Keep the labels of a version, which is then the one in force.
 
         Args:
             version: of the tree.
-            labels: `BOOKED` columns, one row per query.
+            pieces: `BOOKED` columns, one row per query, the queries in order; each is on disk before the next is taken.
             tree: the taxonomy's table.
             planned_from: the version that a plan went on from.
 
         Raises:
             LakeError: the disk is full; the book is as it was before.
         """
-        rows, new, number = [], 0, self._next()
-        for leaf in labels["primary"].unique().sort():  # one at a time: all together would be one more copy
-            ordered = labels.lazy().filter(pl.col("primary") == leaf).select(*BOOKED).sort("query_id").collect()
-            content = content_hash(ordered.lazy())
-            if not self.lake.exists(LEAVES, content):
-                self.lake.write(LEAVES, ordered, content)
-                new += 1
-            rows.append((leaf, content, len(ordered), number, planned_from))
+        written, new, number = [], 0, self._next()
+        digests: dict[str, Digest] = {}
+        self._clear_pieces()
+        try:
+            for count, piece in enumerate(pieces):
+                ordered = piece.select(*BOOKED).sort("primary", "query_id")
+                self.lake.write(PIECES, ordered, f"{count:06}.{self.annotator}")
+                for (leaf,), rows in ordered.partition_by("primary", as_dict=True).items():
+                    digests.setdefault(str(leaf), Digest(ordered.schema)).add(rows)
+            for leaf, digest in sorted(digests.items()):
+                if not self.lake.exists(LEAVES, digest.version()):
+                    self.lake.write_pieces(LEAVES, self._pieces_of(leaf), digest.version())
+                    new += 1
+                written.append((leaf, digest.version(), digest.count, number, planned_from))
+        finally:
+            self._clear_pieces()
         self.lake.write(TREES, tree, version)
-        self.lake.write(PAGES, pl.DataFrame(rows, schema=PAGE, orient="row"), self._page(version))
-        return Written(len(rows), new)
+        self.lake.write(PAGES, pl.DataFrame(written, schema=PAGE, orient="row"), self._page(version))
+        return Written(len(written), new)
+
+    def _pieces_of(self, leaf: str) -> Iterator[pl.DataFrame]:
+        """The rows of a leaf among those that are being written, in order."""
+        for path in self._pieces():
+            rows = pl.scan_parquet(path, hive_partitioning=False).filter(pl.col("primary") == leaf).collect()
+            if len(rows):
+                yield rows
+
+    def _pieces(self) -> list[Path]:
+        return sorted(self.lake.folder(PIECES).glob(f"*.{self.annotator}.parquet"))
+
+    def _clear_pieces(self) -> None:
+        for path in self._pieces():
+            path.unlink()
 
     def aliases(self, version: str) -> dict[str, str | None]:
         """What runner-ups of earlier trees are called under this version; None: the leaf is gone."""
@@ -178,15 +223,19 @@ class LabelBook:
     def _page(self, version: str) -> str:
         return f"{version}.{self.annotator}"
 
-    def _of(self, page: pl.DataFrame, version: str) -> pl.DataFrame:
-        parts = [pl.DataFrame(schema=BOOKED)]
+    def _there(self, page: pl.DataFrame) -> pl.DataFrame:
+        """The lines of a page whose files are there."""
+        there = [self.lake.exists(LEAVES, content) for content in page["content"]]
+        return page.filter(pl.Series(there, dtype=pl.Boolean))
+
+    def _of(self, page: pl.DataFrame, version: str, columns: Sequence[str] = tuple(BOOKED)) -> pl.DataFrame:
+        parts = [pl.DataFrame(schema={name: BOOKED[name] for name in columns})]
         for leaf, content, rows in page.select("leaf", "content", "rows").iter_rows():
-            parts.append(
-                self._read(LEAVES, content, f"the {rows} labels of {leaf} under tree {version} are lost: materialize")
-            )
+            lost = f"the {rows} labels of {leaf} under tree {version} are lost: materialize"
+            parts.append(self._read(LEAVES, content, lost, columns))
         return pl.concat(parts).sort("query_id")
 
-    def _read(self, table: str, partition: str, lost: str) -> pl.DataFrame:
+    def _read(self, table: str, partition: str, lost: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """A file of the book.
 
         Raises:
@@ -194,7 +243,7 @@ class LabelBook:
         """
         path = self.lake.path(table, partition)
         try:
-            return self.lake.read(table, partition)
+            return self.lake.read(table, partition, columns=columns)
         except FileNotFoundError as error:
             raise BookError(f"{path} is gone: {lost} the labels again and they are made anew") from error
         except LakeError as error:
@@ -217,7 +266,7 @@ def forget_labels(lake: Lake) -> None:
 
     What a teacher answered is kept by the questions, and not paid for again.
     """
-    for table in (PAGES, ALIASES, LEAVES, TREES, ANNOTATED):  # first what names the others
+    for table in (PAGES, ALIASES, LEAVES, PIECES, TREES, ANNOTATED):  # first what names the others
         shutil.rmtree(lake.folder(table))
 
 

@@ -4,7 +4,9 @@ A run that was killed goes on where it stopped. Once the book (`book.py`) holds 
 """
 
 import logging
+import time
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -24,16 +26,22 @@ class LabelCache:
         self.lake = lake
         self.annotator = annotator
 
-    def known(self, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
-        """Every label so far, one row per key; a torn part is set aside."""
-        parts = [pl.DataFrame(schema=schema)]
+    def known(self, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+        """Which queries have a label so far: query_id, key; a part that is torn, or has other columns, is set aside."""
+        parts = [pl.DataFrame(schema={"query_id": pl.String, "key": pl.String})]
         for path in self._parts():
             try:
-                parts.append(self.lake.read(TABLE, path.stem, columns=list(schema)))
-            except LakeError as error:
+                parts.append(self.lake.read(TABLE, path.stem, columns=list(schema)).select("query_id", "key"))
+            except (LakeError, pl.exceptions.ColumnNotFoundError) as error:
                 LOG.warning("set aside: %s", error)
                 path.rename(path.with_suffix(".torn"))
-        return pl.concat(parts).unique("key", keep="first", maintain_order=True)
+        return pl.concat(parts)
+
+    def labels(self, schema: Mapping[str, type[pl.DataType]]) -> pl.LazyFrame:
+        """Every label so far, unread until collected."""
+        if parts := self._parts():
+            return pl.scan_parquet(parts, hive_partitioning=False).select(list(schema))
+        return pl.LazyFrame(schema=schema)
 
     def add(self, labels: pl.DataFrame) -> None:
         """Write one more part, whole or not at all.
@@ -41,7 +49,7 @@ class LabelCache:
         Raises:
             LakeError: the disk is full.
         """
-        self.lake.write(TABLE, labels, f"{self.annotator}.{uuid.uuid4().hex}")
+        self.lake.write(TABLE, labels, f"{self.annotator}.{time.time_ns():020}.{uuid.uuid4().hex}")
 
     def clear(self) -> None:
         """Delete all parts: what they held is kept elsewhere."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import polars as pl
@@ -24,8 +24,9 @@ LABEL_SCHEMA = {
     "constraints": pl.String,
     "annotator": pl.String,
 }
-CACHED = {"key": pl.String} | {n: kind for n, kind in LABEL_SCHEMA.items() if n not in {"query_id", "annotator"}}
-"""Columns of a cached label: the key is the hash of text and context."""
+BOOKED = {**LABEL_SCHEMA, "key": pl.String}
+"""A label as it is kept: with the hash of the text and context that it is of."""
+_MADE = {name: kind for name, kind in BOOKED.items() if name != "annotator"}
 _WORTH_A_PROCESS = 4
 """Parts from which on starting processes pays."""
 _SECONDS_BETWEEN_LINES = 30.0
@@ -34,9 +35,21 @@ _SECONDS_BETWEEN_LINES = 30.0
 class LabelTable(NamedTuple):
     """Labels of all queries asked for, how many of their texts had none before, and how long those took."""
 
-    labels: pl.DataFrame
+    labels: pl.LazyFrame
+    """`BOOKED` columns, on disk where they may be many; what was kept of other queries may be among them."""
     labelled_now: int
     seconds: float = 0.0
+
+    def of(self, asked: pl.DataFrame) -> pl.DataFrame:
+        """The labels of some of the queries, sorted by id.
+
+        Args:
+            asked: query_id, key.
+        """
+        first, last = pl.lit(asked["query_id"].min(), pl.String), pl.lit(asked["query_id"].max(), pl.String)
+        near = self.labels.filter(pl.col("query_id").is_between(first, last))
+        kept = near.collect().join(asked, on=["query_id", "key"], how="semi")
+        return kept.unique("query_id").select(*BOOKED).sort("query_id")
 
 
 def intents_of(taxonomy: pl.DataFrame) -> list[Intent]:
@@ -57,34 +70,44 @@ def label_table(
     workers: int = 1,
     rows_at_a_time: int = 8192,
 ) -> LabelTable:
-    """One row per query, sorted by id; texts that were labelled before by this annotator are not labelled again.
+    """One label per query; texts that were labelled before by this annotator are not labelled again.
 
     Args:
         annotator: fitted on the taxonomy in force.
-        queries: query_id, text, context; and, where not every leaf is allowed, among: those that are.
+        queries: query_id, text, context, each text in its context once; and, where not every leaf is allowed, among:
+            those that are.
         say: told every half minute how far it is.
         cache: what was labelled before, and where each finished part is kept.
         workers: processes side by side; the labels are the same for any number.
         rows_at_a_time: rows of a part, which is what a kill costs each worker.
     """
     asked = keyed(queries)
-    known = cache.known(CACHED) if cache is not None else pl.DataFrame(schema=CACHED)
-    fresh = asked.join(known, on="key", how="anti").unique("key", keep="first", maintain_order=True)
-    parts, asked = [known.join(asked, on="key", how="semi")], asked.select("query_id", "key")
+    known = cache.known(_MADE) if cache is not None else pl.DataFrame(schema=_MADE)
+    fresh = asked.join(known, on=["query_id", "key"], how="anti", maintain_order="left") if len(known) else asked
+    keep = cache if cache is not None else _InMemory()
     begun = told = time.monotonic()
     done = 0
-    for part in _labelled_parts(annotator, fresh.drop("query_id"), workers, rows_at_a_time):
-        if cache is not None:
-            cache.add(part)
-        parts.append(part)
+    for part in _labelled_parts(annotator, fresh, workers, rows_at_a_time):
+        keep.add(part)
         done, now = done + len(part), time.monotonic()
         if now - told > _SECONDS_BETWEEN_LINES:
             told, rate = now, done / (now - begun)
             say(f"{done:,} of {len(fresh):,} labelled, {rate:,.0f}/s, {(len(fresh) - done) / rate:,.0f} s left")
-    del fresh  # of tens of millions, every copy counts
-    labels = asked.join(pl.concat(parts), on="key", how="left", maintain_order="left")
-    labels = labels.with_columns(annotator=pl.lit(annotator.kind)).select(*LABEL_SCHEMA)
+    labels = keep.labels(_MADE).with_columns(annotator=pl.lit(annotator.kind))
     return LabelTable(labels, done, time.monotonic() - begun)
+
+
+class _InMemory:
+    """What a cache does, without a disk."""
+
+    def __init__(self) -> None:
+        self.parts: list[pl.DataFrame] = []
+
+    def add(self, labels: pl.DataFrame) -> None:
+        self.parts.append(labels)
+
+    def labels(self, schema: Mapping[str, type[pl.DataType]]) -> pl.LazyFrame:
+        return pl.concat([pl.DataFrame(schema=schema), *self.parts]).lazy()
 
 
 def keyed(queries: pl.DataFrame) -> pl.DataFrame:
@@ -94,7 +117,7 @@ def keyed(queries: pl.DataFrame) -> pl.DataFrame:
         queries: query_id, text, context; and among, if not every leaf is allowed; and key, if it is known.
     """
     if "key" in queries.columns:
-        return queries.sort("query_id")
+        return queries if queries["query_id"].is_sorted() else queries.sort("query_id")
     asked = queries.select("query_id", "text", "context", *(["among"] if "among" in queries.columns else [])).sort(
         "query_id"
     )
@@ -120,7 +143,7 @@ def constraint_count() -> pl.Expr:
 
 
 def _labelled_parts(annotator: Annotator, fresh: pl.DataFrame, workers: int, rows: int) -> Iterator[pl.DataFrame]:
-    """Labels of `fresh` (key, text, context), `rows` at a time, in its order."""
+    """Labels of `fresh` (query_id, key, text, context), `rows` at a time, in its order."""
     parts = [fresh[start : start + rows] for start in range(0, len(fresh), rows)]
     side_by_side = workers if len(parts) >= _WORTH_A_PROCESS else 1
     return each_part(_labelled, annotator.fitted(), parts, workers=side_by_side)
@@ -130,5 +153,5 @@ def _labelled(annotator: Annotator, rows: pl.DataFrame) -> pl.DataFrame:
     among = rows["among"].to_list() if "among" in rows.columns else None
     labels = annotator.annotate(rows["text"].to_list(), rows["context"].to_list(), among)
     *columns, constraints = zip(*labels, strict=True)
-    made = (rows["key"], *columns, [one.as_json() for one in constraints])
-    return pl.DataFrame(dict(zip(CACHED, made, strict=True)), schema=CACHED)
+    made = (rows["query_id"], *columns, [one.as_json() for one in constraints], rows["key"])
+    return pl.DataFrame(dict(zip(_MADE, made, strict=True)), schema=_MADE)

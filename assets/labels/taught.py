@@ -12,7 +12,7 @@ import polars as pl
 
 from assets.labels.annotator import Label
 from assets.labels.quarantine import QUARANTINE_SCHEMA
-from assets.labels.table import LABEL_SCHEMA, LabelTable
+from assets.labels.table import LABEL_SCHEMA, LabelTable, keyed
 from assets.labels.teacher import Refused, Teacher
 from environments.budget import Spent
 from environments.endpoint import Usage
@@ -86,10 +86,11 @@ class TaughtRows:
 
     def __call__(self, queries: pl.DataFrame) -> LabelTable:
         """The labels that there are; for the columns see `taught_table`."""
-        begun = time.monotonic()
-        made = taught_table(self.teacher, queries, self.say)
+        begun, asked = time.monotonic(), keyed(queries)
+        made = taught_table(self.teacher, asked, self.say)
         self._refused.append(made.quarantine)
-        return LabelTable(made.labels, len(made.labels), time.monotonic() - begun)
+        labels = made.labels.join(asked.select("query_id", "key"), on="query_id")
+        return LabelTable(labels.lazy(), len(labels), time.monotonic() - begun)
 
     def outcome(self, labels: pl.DataFrame) -> Taught:
         """All labels, and the queries that were refused each time they were asked about."""

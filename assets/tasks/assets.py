@@ -137,7 +137,9 @@ def _labelled(lake: Lake, irrelevant: int) -> tuple[list[LabelledQuery], list[La
     refused = lake.read("labels/irrelevance_set").sort("query_id").select("query_id").head(irrelevant)
     rest = lake.read("pool/semantic_survivors").select("query_id").join(pool, on="query_id", how="anti")
     texts = lake.read("queries/distinct_queries").select("query_id", "text", "language", "context")
-    labels = lake.read("labels/query_labels")
+    wanted = pl.concat([pool, refused, rest]).unique()
+    pieces = (piece.join(wanted, on="query_id", how="semi") for piece in lake.pieces("labels/query_labels"))
+    labels = pl.concat(list(pieces))
     chosen = texts.join(pl.concat([pool, refused]).unique(), on="query_id")
     return labelled_queries(chosen, labels), labelled_queries(texts.join(rest, on="query_id"), labels)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import polars as pl
 
+from assets.labels.table import LABEL_SCHEMA
 from assets.taxonomy.plan import LEAF_COLUMNS, Plan, follow
 from assets.taxonomy.tree import OTHER
 
@@ -18,28 +19,49 @@ confidence, difficulty, difficulty_axes, annotator."""
 _ANSWERED = ("primary", "secondary", "runner_up", "confidence", "difficulty", "difficulty_axes", "annotator")
 
 
-def apply_plan(labels: pl.DataFrame, plan: Plan, annotate: Annotate) -> pl.DataFrame:
-    """The labels of the tree after, in the order of those before; a row in question without an answer has none.
+def answers_to(plan: Plan, annotate: Annotate) -> pl.DataFrame:
+    """What the annotator says of the rows in question.
 
     Args:
-        labels: those that the plan was made for.
         plan: what to do.
         annotate: asked once for all rows in question; not at all where there are none.
 
     Raises:
         ValueError: an answer is one too many, or is none of the leaves allowed.
     """
+    wanted = _wanted(plan)
+    if wanted.is_empty():
+        return pl.DataFrame(schema={"query_id": pl.String} | {name: LABEL_SCHEMA[name] for name in _ANSWERED})
+    answers = annotate(wanted)
+    _check(wanted, answers)
+    return answers
+
+
+def without_answer(plan: Plan, answers: pl.DataFrame) -> pl.DataFrame:
+    """The rows in question that have no answer: query_id and the leaves that were allowed."""
+    return _wanted(plan).join(answers, on="query_id", how="anti")
+
+
+def apply_plan(labels: pl.DataFrame, plan: Plan, answers: pl.DataFrame) -> pl.DataFrame:
+    """The labels of the tree after, in the order of those before; a row in question without an answer has none.
+
+    Args:
+        labels: those that the plan was made for, or some of them.
+        plan: what to do.
+        answers: of `answers_to`.
+    """
     rewritten = labels.with_columns(follow(name, plan.follows) for name in LEAF_COLUMNS)
-    if plan.calls:
-        wanted = plan.asked.select("query_id", among=pl.coalesce("among", "among_secondary"))
-        answers = annotate(wanted)
-        _check(wanted, answers)
+    if len(plan.asked):
         rewritten = _answered(rewritten, plan, answers)
-        silent = wanted.join(answers, on="query_id", how="anti")
+        silent = without_answer(plan, answers)
         rewritten, labels = (
             rows.join(silent, on="query_id", how="anti", maintain_order="left") for rows in (rewritten, labels)
         )
     return _without_repeats(rewritten, labels)
+
+
+def _wanted(plan: Plan) -> pl.DataFrame:
+    return plan.asked.select("query_id", among=pl.coalesce("among", "among_secondary"))
 
 
 def _answered(labels: pl.DataFrame, plan: Plan, answers: pl.DataFrame) -> pl.DataFrame:

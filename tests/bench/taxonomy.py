@@ -109,9 +109,9 @@ def runs(leaves: int, rows: int, folder: Path) -> list[Row]:
     said = [Migration(version_of(old), version_of(new), (entry,))]
 
     def label_rows(wanted: pl.DataFrame) -> LabelTable:
-        if "among" in wanted.columns:
-            return LabelTable(Counting()(keyed(wanted)), len(wanted))
-        return LabelTable(labels.join(wanted.select("query_id"), on="query_id", how="semi"), len(wanted))
+        asked = keyed(wanted).select("query_id", "key", *(["among"] if "among" in wanted.columns else []))
+        found = Counting()(asked) if "among" in asked.columns else labels
+        return LabelTable(found.join(asked.select("query_id", "key"), on="query_id").lazy(), len(wanted))
 
     def under(wanted: pl.DataFrame) -> int:
         return labels_under(wanted, queries, book, label_rows, migrations=said, near_below=0.5).calls

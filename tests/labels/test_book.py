@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from assets.labels.book import LEAVES, PAGES, BookError, LabelBook, kinds
+from assets.labels.book import LEAVES, PAGES, PIECES, BookError, LabelBook, kinds
 from assets.labels.relabel import Relabelled, labels_under, moved_note
 from assets.labels.table import LABEL_SCHEMA
 from assets.taxonomy.diff import diff
@@ -50,8 +50,9 @@ class Day:
         annotator = Counting(self.pick, tree)
         said = [migration(version_of(before), version_of(tree), what) for before, what in edited]
         done = labels_under(
-            tree.table(), queries, self.book, annotator.rows, migrations=said, near_below=0.5, in_lake=told_from
-        )
+            tree.table(), queries, self.book, annotator.rows, migrations=said, near_below=0.5, in_lake=told_from,
+            rows_at_a_time=7,
+        )  # fmt: skip
         return done, annotator
 
 
@@ -131,6 +132,19 @@ def test_what_did_not_change_is_the_same_file_under_both_trees(tmp_path: Path) -
     assert len(bytes_of(day.lake)) <= len(before) + 2
 
 
+def test_labels_are_the_same_in_pieces_of_any_size_and_nothing_of_a_piece_stays(tmp_path: Path) -> None:
+    day = Day(tmp_path)
+    whole, _ = day.under(taxonomy(SMALL), asked(40))
+    for rows in (1, 6, 40, 500):
+        pieces = list(whole.pieces(rows))
+        assert [len(piece) for piece in pieces[:-1]] == [rows] * (len(pieces) - 1)
+        assert pl.concat(pieces).equals(whole.labels)
+    assert not list(day.lake.folder(PIECES).iterdir())
+    none, _ = day.under(taxonomy(SMALL), asked(1)[:0])
+    assert [len(piece) for piece in none.pieces()] == [0]
+    assert none.labels.columns == [*LABEL_SCHEMA]
+
+
 def test_a_run_in_which_nothing_changed_writes_nothing(tmp_path: Path) -> None:
     day = Day(tmp_path)
     day.under(taxonomy(SMALL), asked(40))
@@ -191,7 +205,7 @@ Day(Path(sys.argv[1])).under(taxonomy({**SMALL, "b.z": ("7",)}), asked(40))
 """
 
 
-@pytest.mark.parametrize("writes", [0, 2])
+@pytest.mark.parametrize("writes", [0, 2, 7])
 def test_killed_while_it_writes_the_book_holds_what_it_held_or_the_new_version_whole(
     tmp_path: Path, writes: int
 ) -> None:

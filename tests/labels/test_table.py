@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from assets.labels.annotator import Annotator, Label
 from assets.labels.cache import LabelCache
-from assets.labels.table import intents_of, label_table
+from assets.labels.table import intents_of, keyed, label_table
 from assets.taxonomy.tree import load_taxonomy
 from resources.embedder import Embedder
 from resources.lake import Lake
@@ -38,25 +39,31 @@ def queries(count: int = 50) -> pl.DataFrame:
     )
 
 
+def labels_of(queries: pl.DataFrame, **more: Any) -> tuple[pl.DataFrame, int]:
+    """The labels, and how many were made now."""
+    made = label_table(annotator(), queries, silent, **more)
+    return made.of(keyed(queries)), made.labelled_now
+
+
 def silent(line: str) -> None:
     """Nobody listens."""
 
 
 def test_labels_are_the_same_in_one_process_and_in_two() -> None:
-    one = label_table(annotator(), queries(), silent, rows_at_a_time=7)
-    two = label_table(annotator(), queries(), silent, rows_at_a_time=7, workers=2)
-    assert two.labels.equals(one.labels)
-    assert one.labels["query_id"].to_list() == queries()["query_id"].to_list()
-    assert one.labels["primary"].n_unique() > 3
+    one, _ = labels_of(queries(), rows_at_a_time=7)
+    two, _ = labels_of(queries(), rows_at_a_time=7, workers=2)
+    assert two.equals(one)
+    assert one["query_id"].to_list() == queries()["query_id"].to_list()
+    assert one["primary"].n_unique() > 3
 
 
 def test_only_texts_that_were_never_labelled_are_labelled(tmp_path: Path) -> None:
     cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
-    assert label_table(annotator(), queries(30), silent, cache=cache).labelled_now == 30
-    all_of_them = label_table(annotator(), queries(), silent, cache=cache)
-    assert all_of_them.labelled_now == 20
-    assert all_of_them.labels.equals(label_table(annotator(), queries(), silent).labels)
-    assert label_table(annotator(), queries(), silent, cache=cache).labelled_now == 0
+    assert labels_of(queries(30), cache=cache)[1] == 30
+    all_of_them, new = labels_of(queries(), cache=cache)
+    assert new == 20
+    assert all_of_them.equals(labels_of(queries())[0])
+    assert labels_of(queries(), cache=cache)[1] == 0
 
 
 def test_the_same_text_after_another_turn_is_another_request(tmp_path: Path) -> None:
@@ -64,9 +71,9 @@ def test_the_same_text_after_another_turn_is_another_request(tmp_path: Path) -> 
     alone = pl.DataFrame(
         {"query_id": ["a"], "text": ["and in Rome?"], "context": [None]}, schema_overrides={"context": pl.String}
     )
-    label_table(annotator(), alone, silent, cache=cache)
+    labels_of(alone, cache=cache)
     after = alone.with_columns(context=pl.lit("cheapest flight from Oslo to Lima"))
-    assert label_table(annotator(), after, silent, cache=cache).labelled_now == 1
+    assert labels_of(after, cache=cache)[1] == 1
 
 
 class Killed(Annotator):
@@ -93,35 +100,43 @@ def test_a_run_that_was_stopped_goes_on_with_the_next_part(tmp_path: Path) -> No
     cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
     with pytest.raises(KeyboardInterrupt):
         label_table(Killed(annotator(), 3), queries(), silent, cache=cache, rows_at_a_time=10)
-    went_on = label_table(annotator(), queries(), silent, cache=cache, rows_at_a_time=10)
-    assert went_on.labelled_now == 20
-    assert went_on.labels.equals(label_table(annotator(), queries(), silent).labels)
+    went_on, new = labels_of(queries(), cache=cache, rows_at_a_time=10)
+    assert new == 20
+    assert went_on.equals(labels_of(queries())[0])
 
 
 def test_a_torn_part_is_labelled_again(tmp_path: Path) -> None:
     cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
-    label_table(annotator(), queries(), silent, cache=cache, rows_at_a_time=25)
+    labels_of(queries(), cache=cache, rows_at_a_time=25)
     part = min(tmp_path.glob("labels/annotated/*.parquet"))
     part.write_bytes(part.read_bytes()[:200])
-    again = label_table(annotator(), queries(), silent, cache=cache)
-    assert again.labelled_now == 25
-    assert again.labels.equals(label_table(annotator(), queries(), silent).labels)
+    again, new = labels_of(queries(), cache=cache)
+    assert new == 25
+    assert again.equals(labels_of(queries())[0])
+
+
+def test_a_part_with_other_columns_is_set_aside_and_labelled_again(tmp_path: Path) -> None:
+    cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
+    cache.add(pl.DataFrame({"key": ["of an earlier release"], "primary": ["routes.walking"]}))
+    assert labels_of(queries(5), cache=cache)[1] == 5
+    assert len([*tmp_path.glob("labels/annotated/*.torn")]) == 1
 
 
 def test_another_annotator_does_not_read_these_labels(tmp_path: Path) -> None:
-    label_table(annotator(), queries(5), silent, cache=LabelCache(Lake(root=str(tmp_path)), annotator().version))
+    labels_of(queries(5), cache=LabelCache(Lake(root=str(tmp_path)), annotator().version))
     other = LabelCache(Lake(root=str(tmp_path)), "embedded-of-another-tree")
-    assert label_table(annotator(), queries(5), silent, cache=other).labelled_now == 5
+    assert labels_of(queries(5), cache=other)[1] == 5
 
 
 def test_a_request_with_other_leaves_allowed_is_another_request_and_is_kept_too(tmp_path: Path) -> None:
     cache = LabelCache(Lake(root=str(tmp_path)), annotator().version)
-    label_table(annotator(), queries(5), silent, cache=cache)
+    labels_of(queries(5), cache=cache)
     allowed = ["discovery.area_summaries", "discovery.other"]
     few = queries(5).with_columns(among=pl.Series([allowed] * 5))
-    first = label_table(annotator(), few, silent, cache=cache)
-    assert first.labelled_now == 5
-    assert set(first.labels["primary"]) <= set(allowed)
-    assert label_table(annotator(), few, silent, cache=cache).labelled_now == 0
+    first, new = labels_of(few, cache=cache)
+    assert new == 5
+    assert set(first["primary"]) <= set(allowed)
+    assert labels_of(few, cache=cache)[1] == 0
+    assert len(labels_of(queries(5), cache=cache)[0]) == 5, "of two labels of a query, the one that was asked for"
     cache.clear()
-    assert label_table(annotator(), few, silent).labels.equals(first.labels)
+    assert labels_of(few)[0].equals(first)

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resources.lake import Lake, LakeError
+from resources.lake import Digest, Lake, LakeError, content_hash
 
 TABLE = "queries/raw_queries"
 ROWS = pl.DataFrame({"raw_id": ["a", "b", "c"], "text": ["x|y", None, "北京"], "when": [date(2026, 6, 10)] * 3})
@@ -67,6 +69,46 @@ def test_other_content_gives_another_version(lake: Lake, other: pl.DataFrame) ->
 def test_the_version_of_known_rows_never_moves(lake: Lake) -> None:
     lake.write(TABLE, ROWS)
     assert lake.version(TABLE) == "cb93cee1f589bbce"
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_table_written_in_pieces_is_the_table_and_is_read_in_pieces(lake: Lake, size: int) -> None:
+    path = lake.write_pieces(TABLE, ROWS.iter_slices(size), "pieces")
+    lake.write(TABLE, ROWS)
+    assert path == lake.path(TABLE, "pieces")
+    assert lake.read(TABLE, "pieces").equals(ROWS)
+    assert lake.version(TABLE, "pieces") == lake.version(TABLE)
+    assert lake.count(TABLE, "pieces") == len(ROWS)
+    found = list(lake.pieces(TABLE, "pieces", columns=["text"], rows=size))
+    assert [len(piece) for piece in found[:-1]] == [size] * (len(found) - 1)
+    assert pl.concat(found).equals(ROWS.select("text"))
+
+
+def test_a_table_without_rows_is_one_piece(lake: Lake) -> None:
+    lake.write_pieces(TABLE, [ROWS.clear()])
+    assert [piece.equals(ROWS.clear()) for piece in lake.pieces(TABLE)] == [True]
+
+
+def test_what_fails_between_two_pieces_leaves_the_old_table_and_nothing_else(lake: Lake) -> None:
+    def broken() -> Iterator[pl.DataFrame]:
+        yield ROWS.head(1)
+        raise KeyError("the next one")
+
+    lake.write(TABLE, ROWS)
+    for pieces, error in ((broken(), KeyError), ([], ValueError), ([ROWS, ROWS.select("text")], ValueError)):
+        with pytest.raises(error):
+            lake.write_pieces(TABLE, pieces)
+    assert lake.read(TABLE).equals(ROWS)
+    assert [path.name for path in lake.folder(TABLE).iterdir()] == ["all.parquet"]
+
+
+@given(cuts=st.lists(st.integers(0, 3), max_size=4), order=st.permutations(range(3)))
+def test_rows_counted_in_by_pieces_have_the_version_of_the_table(cuts: list[int], order: list[int]) -> None:
+    places = [0, *sorted(cuts), 3]
+    digest = Digest(ROWS.schema)
+    for first, last in pairwise(places):
+        digest.add(ROWS[order][first:last])
+    assert (digest.count, digest.version()) == (3, content_hash(ROWS.lazy()))
 
 
 def test_an_absent_table_says_materialize_it_first(lake: Lake) -> None:

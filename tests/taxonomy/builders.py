@@ -165,7 +165,7 @@ class Counting:
         if "among" not in wanted.columns:
             shares = [self.leaves[hash_of(key) % len(self.leaves) :][:1] for key in wanted["key"]]
             wanted = wanted.with_columns(among=pl.Series(shares, dtype=pl.List(pl.String)))
-        return LabelTable(self(wanted), len(wanted))
+        return LabelTable(self(wanted).join(wanted.select("query_id", "key"), on="query_id").lazy(), len(wanted))
 
 
 def hash_of(key: str) -> int:

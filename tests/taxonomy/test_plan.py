@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from assets.labels.rules import IRRELEVANT
 from assets.labels.table import LABEL_SCHEMA
-from assets.taxonomy.apply import apply_plan
+from assets.taxonomy.apply import answers_to, apply_plan
 from assets.taxonomy.changes import Kind
 from assets.taxonomy.diff import diff
 from assets.taxonomy.migration import Entry, Said
@@ -29,7 +29,7 @@ class Case:
     def applied(self, pick: int = 0) -> tuple[pl.DataFrame, Counting]:
         """What comes of it with an annotator that always takes the same of the leaves allowed."""
         annotator = Counting(pick)
-        return apply_plan(self.labels, self.plan, annotator), annotator
+        return apply_plan(self.labels, self.plan, answers_to(self.plan, annotator)), annotator
 
 
 @st.composite
@@ -200,7 +200,8 @@ def test_a_second_leaf_without_an_answer_is_the_other_and_no_leaf_that_is_spelt_
     found = diff(taxonomy(TREE | named), taxonomy(without("a.x", "a.y") | named))
     labels = label_frame([("q", "a.x", "a.y", None, 0.9)])
     unsaid = {name: pl.lit(None, kind) for name, kind in LABEL_SCHEMA.items() if name not in labels.columns}
-    after = apply_plan(labels.with_columns(**unsaid).select(*LABEL_SCHEMA), make_plan(found, labels), Counting(1))
+    plan = make_plan(found, labels)
+    after = apply_plan(labels.with_columns(**unsaid).select(*LABEL_SCHEMA), plan, answers_to(plan, Counting(1)))
     assert after.select("primary", "secondary").row(0) == ("a.z", "a.other")
 
 
