@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
@@ -20,7 +20,7 @@ CELL_CHARACTERS: Final = 80
 def materialized(
     lake: Lake,
     table: str,
-    frame: pl.DataFrame | Iterable[pl.DataFrame],
+    frame: pl.DataFrame,
     *,
     numbers: Mapping[str, float | int | str] | None = None,
     figures: Mapping[str, "Figure"] | None = None,
@@ -31,18 +31,26 @@ def materialized(
     Args:
         lake: where to.
         table: `stage/asset`.
-        frame: all rows of the table, or pieces of one that need not fit in memory.
+        frame: all rows of the table.
         numbers: what the catalogue plots over time.
         figures: by caption; shown in the catalogue as images.
         note: one paragraph of Markdown for the reader.
     """
-    if isinstance(frame, pl.DataFrame):
-        path, count, shown_rows = lake.write(table, frame), len(frame), frame
-    else:
-        path = lake.write_pieces(table, frame)
-        count, shown_rows = lake.count(table), next(lake.pieces(table, rows=SAMPLE_ROWS))
-    shown: dict[str, dg.MetadataValue] = {**table_metadata(shown_rows, count), "path": dg.MetadataValue.path(path)}
-    shown |= number_metadata(numbers or {})
+    lake.write(table, frame)
+    return described(lake, table, numbers=numbers, figures=figures, note=note)
+
+
+def described(
+    lake: Lake,
+    table: str,
+    *,
+    numbers: Mapping[str, float | int | str] | None = None,
+    figures: Mapping[str, "Figure"] | None = None,
+    note: str | None = None,
+) -> dg.MaterializeResult:
+    """Report a table that is in the lake, as `materialized` does."""
+    shown = table_metadata(next(lake.pieces(table, rows=SAMPLE_ROWS)), lake.count(table))
+    shown |= {"path": dg.MetadataValue.path(lake.path(table)), **number_metadata(numbers or {})}
     shown |= {caption: figure_markdown(figure) for caption, figure in (figures or {}).items()}
     if note is not None:
         shown["note"] = dg.MetadataValue.md(note)

@@ -38,12 +38,17 @@ def each_part(
         yield from (one.result() for one in ahead)
 
 
+def core_count() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def on_every_core(work: Callable[[Part], Made], parts: Iterable[Part]) -> list[Made]:
     """`work` of each part, in order, in threads: for work in a library that leaves Python's lock alone.
 
     Polars is one: by itself it keeps one core busy with the text of one column.
     """
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(core_count()) as pool:
         return list(pool.map(work, parts))
 
 

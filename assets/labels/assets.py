@@ -25,7 +25,7 @@ from assets.labels.rules import IRRELEVANT
 from assets.labels.table import intents_of, irrelevance_table, label_table
 from assets.labels.taught import TaughtRows, require_few_quarantined
 from assets.labels.teacher import Teacher
-from assets.metadata import materialized
+from assets.metadata import described, materialized
 from assets.partitions import LEAVES, ONE_RUN
 from assets.taxonomy.bill import RATES, TEACHER, Rates, rates_of
 from assets.taxonomy.migration import stored_migrations
@@ -107,7 +107,8 @@ def query_labels(
         len(labels), done.calls, asker.kind, len(quarantine), done.way,
     )  # fmt: skip
     note = moved_note(done.moved) if len(done.moved) else None
-    result = materialized(lake, "labels/query_labels", done.pieces(), numbers=numbers, figures=figures, note=note)
+    lake.write_pieces("labels/query_labels", done.pieces())
+    result = described(lake, "labels/query_labels", numbers=numbers, figures=figures, note=note)
     lake.write(IN_FORCE, pl.DataFrame({"tree": [version]}))
     by_leaf = (piece.with_columns(leaf="primary") for piece in lake.pieces("labels/query_labels"))
     yield from reported_by_leaf(context, lake, result, by_leaf, "leaf")

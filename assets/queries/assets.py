@@ -5,7 +5,7 @@ from pydantic import PositiveInt
 
 from assets import keys
 from assets.config import StageConfig
-from assets.metadata import materialized
+from assets.metadata import described, materialized
 from assets.queries.figures import counts_figure, support_figure
 from assets.queries.grammar import generate_log
 from assets.queries.intake import order_free_digest, take_in
@@ -100,15 +100,17 @@ def distinct_queries(context: dg.AssetExecutionContext, lake: Lake) -> dg.Materi
     """Each request once, by its folded text and context, with the number of raw rows that made it."""
     found = find_distinct(lake.read("queries/raw_queries", columns=["raw_id", "text", "time", "context"]))
     lake.write(OCCURRENCES, found.occurrences)
-    support = found.queries["support"]
-    languages = dict(found.queries["language"].value_counts().sort("language").iter_rows())
-    context.log.info("%d rows are %d queries: %s", len(found.occurrences), len(found.queries), languages)
+    lake.write_pieces("queries/distinct_queries", found.pieces())
+    counted = lake.read("queries/distinct_queries", columns=["support", "language"])
+    support = counted["support"]
+    languages = dict(counted["language"].value_counts().sort("language").iter_rows())
+    context.log.info("%d rows are %d queries: %s", len(found.keyed), len(counted), languages)
     numbers = {
-        "raw_rows": len(found.occurrences),
-        "rows_per_query": len(found.occurrences) / len(found.queries),
+        "raw_rows": len(found.keyed),
+        "rows_per_query": len(found.keyed) / len(counted),
         "seen_once": int((support == 1).sum()),
         "largest_support": max(support.to_list(), default=0),
         **{f"language: {name}": count for name, count in languages.items()},
     }
     figures = {"support by rank": support_figure(support), "languages": counts_figure(languages, "distinct queries")}
-    return materialized(lake, "queries/distinct_queries", found.queries, numbers=numbers, figures=figures)
+    return described(lake, "queries/distinct_queries", numbers=numbers, figures=figures)

@@ -7,11 +7,12 @@ Source: pipeline stage 1 (NFKC, case, width, white space and punctuation folding
 """
 
 import hashlib
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from training.side_by_side import on_every_core
+from training.side_by_side import core_count, on_every_core
 
 ID_BYTES: Final = 10
 """80 bits: among 30 million queries two share an id with a chance below 1e-9."""
@@ -41,10 +42,32 @@ _STEPS: Final = (
 class Distinct(NamedTuple):
     """The queries of a log, and which raw row is which query."""
 
-    queries: pl.DataFrame
-    """query_id, text, normal, context, language, support, first_seen, last_seen; sorted by query_id."""
-    occurrences: pl.DataFrame
-    """raw_id, query_id: one row per raw row, sorted by raw_id."""
+    keyed: pl.DataFrame
+    """raw_id, text, time, context, query_id: the raw rows."""
+    part_N: pl.Series
+    """Number of the part that a raw row's query is in."""
+    parts: int
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """The queries, sorted by query_id, a part at a time, at least one.
+
+        Columns: query_id, text, normal, context, language, support, first_seen, last_seen.
+        """
+        side_by_side = 2 * core_count()
+        for first in range(0, self.parts, side_by_side):
+            numbers = range(first, min(first + side_by_side, self.parts))
+            yield from on_every_core(lambda number: _distinct(self.keyed.filter(self.part_N == number)), numbers)
+
+    @property
+    def queries(self) -> pl.DataFrame:
+        """All of them."""
+        return pl.concat(list(self.pieces()))
+
+    @property
+    def occurrences(self) -> pl.DataFrame:
+        """raw_id, query_id: one row per raw row, sorted by raw_id."""
+        rows = self.keyed.select("raw_id", "query_id")
+        return rows if rows["raw_id"].is_sorted() else rows.sort("raw_id")
 
 
 def fold(text: pl.Series) -> pl.Series:
@@ -155,8 +178,7 @@ def distinct_queries(raw: pl.DataFrame, *, rows_at_a_time: int = ROWS_AT_ONCE) -
     )
     parts = 1 + len(raw) // rows_at_a_time
     part = keyed["query_id"].str.slice(0, 4).str.to_integer(base=16) * parts // 16**4
-    found = on_every_core(lambda number: _distinct(keyed.filter(part == number)), range(parts))
-    return Distinct(pl.concat(found), keyed.select("raw_id", "query_id").sort("raw_id"))
+    return Distinct(keyed, part, parts)
 
 
 def _query_ids(rows: pl.DataFrame) -> pl.Series:
