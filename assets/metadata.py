@@ -47,14 +47,15 @@ def described(
     numbers: Mapping[str, float | int | str] | None = None,
     figures: Mapping[str, "Figure"] | None = None,
     note: str | None = None,
+    version: str | None = None,
 ) -> dg.MaterializeResult:
-    """Report a table that is in the lake, as `materialized` does."""
+    """Report a table that is in the lake, as `materialized` does; by another version than its content's, if given."""
     shown = table_metadata(next(lake.pieces(table, rows=SAMPLE_ROWS)), lake.count(table))
     shown |= {"path": dg.MetadataValue.path(lake.path(table)), **number_metadata(numbers or {})}
     shown |= {caption: figure_markdown(figure) for caption, figure in (figures or {}).items()}
     if note is not None:
         shown["note"] = dg.MetadataValue.md(note)
-    return dg.MaterializeResult(metadata=shown, data_version=dg.DataVersion(lake.version(table)))
+    return dg.MaterializeResult(metadata=shown, data_version=dg.DataVersion(version or lake.version(table)))
 
 
 def table_metadata(frame: pl.DataFrame, count: int | None = None) -> dict[str, dg.MetadataValue]:

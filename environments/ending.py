@@ -12,7 +12,7 @@ class EndsTheRun(RuntimeError):
     """Money, a key or an address is wrong or used up: to go on would only write down attempts without a result."""
 
 
-def ends_the_run(error: Exception) -> bool:
+def ends_the_run(error: BaseException) -> bool:
     """Whether `error` says that the run is at its end: of that kind, or the machine has no room, memory or files."""
     if isinstance(error, OSError):
         return error.errno in _OF_THE_MACHINE

@@ -54,23 +54,24 @@ def graded(attempt: Attempt, world: World, verifier: Verifier) -> Verdict:
 class Stumbling:
     """Keeps the exception in which what is done inside ends, so that the work after it goes on.
 
-    What a verifier declares, and what ends the run, passes through. The one place where exceptions of any type stop.
+    What a verifier declares, and what ends the run, passes through. The one place where exceptions of any type stop, a
+    verifier's `sys.exit` among them.
     """
 
-    error: Exception | None = None
+    error: Exception | SystemExit | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         declared = isinstance(error, VerifierError | WorldFailure)
-        if declared or not isinstance(error, Exception) or ends_the_run(error):
+        if declared or not isinstance(error, Exception | SystemExit) or ends_the_run(error):
             return False
         self.error = error
         return True
 
 
-def failed_to_grade(error: Exception) -> Scored:
+def failed_to_grade(error: Exception | SystemExit) -> Scored:
     """The zero of an attempt at which a verifier stumbled."""
     return Scored(0.0, outcome=0.0, vetoed=False, cause=VERIFIER_FAILED, evidence=_told(error))
 
@@ -81,7 +82,7 @@ def verifier_failure(episode: Episode) -> str | None:
     return verdict.evidence if isinstance(verdict, Scored) and verdict.cause == VERIFIER_FAILED else None
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception | SystemExit) -> str:
     """Type, message and the innermost frames, by module: the same on every machine."""
     frames = [
         f"{frame.f_globals.get('__name__', '?')}:{line} in {frame.f_code.co_name}"

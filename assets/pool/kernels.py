@@ -17,6 +17,7 @@ U64 = NDArray[np.uint64]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 
 

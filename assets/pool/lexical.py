@@ -12,7 +12,6 @@ Source: the first level of the AMAP report's funnel; its threshold is not publis
 Shapes: N rows, P permutations, B bands, A rows that share a bucket, K buckets.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -21,15 +20,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.minhash import CROWD, Banding, Crowd, Utf8, bands_for, permutations_of, utf8_of
+from assets.pool.minhash import Banding, Utf8, bands_for, permutations_of, utf8_of
 from assets.pool.survival import Survival
 from environments.memo import Memo
 from environments.seeds import stable_hash
+from training.side_by_side import core_count
 
 _ROWS_AT_A_TIME = 131_072
 _BANDS_AT_A_TIME = 4
-_PARTS = 8
-"""Pieces of work per thread."""
 
 Progress = Callable[[str, int, int], None]
 """(what, done, total)."""
@@ -89,9 +87,11 @@ def survivors_of(
     progress: Progress = silent,
 ) -> Survival:
     """`lexical_survivors` of texts as Arrow holds them; `band` is shown each band's keys in order, before they go."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    from assets.pool.claims import claimed
+
+    with ThreadPoolExecutor(core_count()) as pool:
         found = shared_buckets(utf8, group_N, bands_for(threshold), pool, progress, band)
-        return _claimed(utf8, group_N, found, threshold, pool, progress)
+        return claimed(utf8, group_N, found, threshold, pool, progress)
 
 
 class Buckets(NamedTuple):
@@ -148,7 +148,7 @@ def shared_buckets(
 
 def band_keys(utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding) -> NDArray[np.uint64]:
     """Keys of all bands, shape (B, N): rows with equal keys may be similar, and their facts agree."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(core_count()) as pool:
         starts = range(0, banding.bands, _BANDS_AT_A_TIME)
         return np.concatenate([_keys(utf8, group_N, banding, first, pool) for first in starts])
 
@@ -174,47 +174,3 @@ def _keys(
 
     list(pool.map(chunk, range(0, len(group_N), _ROWS_AT_A_TIME)))
     return key_BN
-
-
-def _claimed(
-    utf8: Utf8,
-    group_N: NDArray[np.uint64],
-    found: Buckets,
-    threshold: float,
-    pool: ThreadPoolExecutor,
-    progress: Progress,
-) -> Survival:
-    """Let the rows of each component claim their places in keep order."""
-    from assets.pool.claim_kernels import claim_places
-
-    survivor_N = np.arange(len(group_N))
-    similarity_N = np.ones(len(group_N), dtype=np.float32)
-    size_N = np.bincount(found.root_N, minlength=len(group_N))
-    rows_A = np.flatnonzero(size_N[found.root_N] > 1).astype(np.int32)
-    rows_A = rows_A[np.argsort(found.root_N[rows_A], kind="stable")]
-    last_K, kept_K = np.full(found.buckets, -1, dtype=np.int32), np.zeros(found.buckets, dtype=np.int32)
-    crowd = Crowd(CROWD, bands_for(threshold).enough(threshold))
-    parts = pieces_of(found.root_N[rows_A], len(os.sched_getaffinity(0)) * _PARTS)
-
-    def part(begin: int, end: int) -> None:
-        """Whole components, from `begin` to `end`."""
-        mine_A = rows_A[begin:end]
-        survivor_A, similarity_A = np.empty(len(mine_A), np.int32), np.empty(len(mine_A), np.float32)
-        bucket_BA = np.ascontiguousarray(found.bucket_BN[:, mine_A])
-        claim_places(
-            utf8.bytes_C, utf8.starts_N, group_N, mine_A, bucket_BA, last_K, kept_K, crowd, threshold,
-            survivor_A, similarity_A,
-        )  # fmt: skip
-        survivor_N[mine_A], similarity_N[mine_A] = mine_A[survivor_A], similarity_A
-
-    for done, _ in enumerate(pool.map(part, parts[:-1], parts[1:]), start=1):
-        progress("rows compared", int(parts[done]), len(rows_A))
-    return Survival(survivor_N, similarity_N)
-
-
-def pieces_of(root_A: NDArray[np.int32] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Borders of about `count` pieces that tear no component apart."""
-    wanted = np.linspace(0, len(root_A), count + 1).astype(np.int64)
-    inside = wanted[1:-1]
-    moved = np.searchsorted(root_A, root_A[inside], side="left") if len(root_A) else inside
-    return np.unique(np.concatenate([[0], moved, [len(root_A)]]).astype(np.int64))

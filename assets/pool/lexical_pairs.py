@@ -6,7 +6,6 @@ finds every pair, and through bands cut for the floor where it has more.
 Shapes: N rows, A rows that share a bucket, B bands, K buckets.
 """
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,10 +13,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import Progress, pieces_of, shared_buckets, silent
+from assets.pool.claims import pieces_of
+from assets.pool.lexical import Progress, shared_buckets, silent
 from assets.pool.minhash import Utf8, bands_for, utf8_of
 from assets.pool.pairs import BOUND, Levels, Pairs, Piece, gathered, is_off, levels_of, no_pairs
 from assets.pool.survival import Survival
+from training.side_by_side import core_count
 
 if TYPE_CHECKING:
     from assets.pool.pair_kernels import Texts
@@ -61,7 +62,7 @@ def lexical_pairs(
     size_N = count_G[code_N]
     whole_N = np.ones(len(texts), dtype=np.bool_)
     found = []
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(core_count()) as pool:
         small_A = np.flatnonzero((size_N > 1) & (size_N <= LARGE))
         small_A = small_A[np.argsort(code_N[small_A], kind="stable")]
         every = _Candidates(code_N[small_A], code_N[small_A].astype(np.int32)[None], len(count_G), LARGE)
@@ -130,7 +131,7 @@ def _compared(
     place_N = np.empty(len(texts), dtype=np.int64)
     place_N[rows_A] = np.arange(len(rows_A))
     survivor_A = place_N[survival.survivor_N[rows_A]]
-    parts = pieces_of(candidates.root_A, len(os.sched_getaffinity(0)) * _PARTS)
+    parts = pieces_of(candidates.root_A, core_count() * _PARTS)
 
     def part(begin: int, end: int) -> Piece:
         """Whole components, from `begin` to `end`."""

@@ -7,7 +7,6 @@ Shapes: N rows, D dimensions.
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ from assets.pool.facts import SEPARATOR, read_requests, rules_version
 from assets.pool.store import Stored, open_store, save_store
 from assets.pool.vectors import Half, Vectors, rounded
 from training.code import code_of
-from training.side_by_side import each_part
+from training.side_by_side import core_count, each_part
 
 LOG: Final = logging.getLogger(__name__)
 Embed = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -101,7 +100,7 @@ class Reader(NamedTuple):
 
     def _segments_of(self, fresh: pl.DataFrame) -> Iterator[_Segment]:
         """Read and embed some rows, as many processes side by side as there are cores where that pays."""
-        workers = len(os.sched_getaffinity(0)) if len(fresh) >= WORTH_PROCESSES else 1
+        workers = core_count() if len(fresh) >= WORTH_PROCESSES else 1
         made = each_part(_read_part, self.embed, fresh.iter_slices(PART), workers=workers)
         while parts := list(islice(made, AT_ONCE // PART)):
             rows, half_ND = zip(*parts, strict=True)

@@ -5,7 +5,7 @@ from pydantic import PositiveInt
 
 from assets import keys
 from assets.config import StageConfig
-from assets.metadata import described, materialized
+from assets.metadata import described
 from assets.queries.figures import counts_figure, support_figure
 from assets.queries.grammar import generate_log
 from assets.queries.intake import order_free_digest, take_in
@@ -82,10 +82,10 @@ def raw_queries(context: dg.AssetExecutionContext, config: RawQueriesConfig, lak
     numbers |= {f"quarantined: {cause}": count for cause, count in sorted(causes.items())}
     numbers |= {f"scrubbed: {kind}": count for kind, count in taken.scrubbed.items()}
     figures = {"scrubbed values": counts_figure(taken.scrubbed, "values replaced by a mark")}
-    result = materialized(lake, "queries/raw_queries", taken.rows, numbers=numbers, figures=figures)
+    lake.write("queries/raw_queries", taken.rows)
     # where a row was read is no part of what it is: another file name is not another version
     version = version_of({"rows": order_free_digest(taken.rows["raw_id"])})
-    return result._replace(data_version=dg.DataVersion(version))
+    return described(lake, "queries/raw_queries", numbers=numbers, figures=figures, version=version)
 
 
 @dg.asset(

@@ -1,6 +1,7 @@
 """The rollout engine: three outcomes by type, tools on offer, budgets, keys, and batches that repeat."""
 
 import errno
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -224,6 +225,8 @@ class Stumbling(OutcomeVerifier):
             int(attempt.answer)
         if attempt.answer == "fill":
             raise OSError(errno.ENOSPC, "No space left on device")
+        if attempt.answer == "leave":
+            sys.exit("no such file")
         if attempt.answer == "spend":
             raise BudgetSpent("the next call could cost more than is left")
         return super().grade(attempt, world)
@@ -248,6 +251,12 @@ def test_a_verifier_that_stumbles_ends_no_batch_and_pays_nothing() -> None:
     assert "tests.environments.test_rollout:" in why, "the traceback says where"
     assert [verifier_failure(e) for e in (episodes[0], episodes[2])] == [None, None]
     assert verifier_failures(episodes_frame(episodes))["episode_id"].to_list() == [episodes[1].episode_id]
+
+
+def test_a_verifier_that_leaves_the_process_ends_no_batch_either() -> None:
+    episodes = played([task_of("weather"), task_of("weather")], Script("leave"), verifier=Stumbling())
+    assert scored_rewards(episodes) == [0.0, 0.0]
+    assert str(verifier_failure(episodes[0])).startswith("SystemExit: no such file")
 
 
 @pytest.mark.parametrize(("said", "error"), [("fill", OSError), ("spend", BudgetSpent)])

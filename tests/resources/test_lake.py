@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import resources.lake
 from resources.lake import Digest, Lake, LakeError, content_hash
 
 TABLE = "queries/raw_queries"
@@ -105,10 +106,22 @@ def test_what_fails_between_two_pieces_leaves_the_old_table_and_nothing_else(lak
 @given(cuts=st.lists(st.integers(0, 3), max_size=4), order=st.permutations(range(3)))
 def test_rows_counted_in_by_pieces_have_the_version_of_the_table(cuts: list[int], order: list[int]) -> None:
     places = [0, *sorted(cuts), 3]
-    digest = Digest(ROWS.schema)
+    digest, joined = Digest(ROWS.schema), Digest(ROWS.schema)
     for first, last in pairwise(places):
         digest.add(ROWS[order][first:last])
+        other = Digest(ROWS.schema)
+        other.add(ROWS[order][first:last])
+        joined.join(other)
     assert (digest.count, digest.version()) == (3, content_hash(ROWS.lazy()))
+    assert (joined.count, joined.version()) == (digest.count, digest.version())
+
+
+def test_a_large_table_has_the_same_version_read_by_many_processes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = pl.DataFrame({"n": range(250_000)}).with_columns(text=pl.format("row {}", "n"))
+    lake.write(TABLE, rows)
+    alone = lake.version(TABLE)
+    monkeypatch.setattr(resources.lake, "_WORTH_PROCESSES", 1)
+    assert lake.version(TABLE) == alone == content_hash(rows.lazy())
 
 
 def test_an_absent_table_says_materialize_it_first(lake: Lake) -> None:
