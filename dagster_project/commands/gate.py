@@ -12,7 +12,7 @@ from polars.exceptions import PolarsError
 from assets.tasks.admission import Admission, admit, quarantine_frame, report_frame
 from dagster_project import profiles
 from dagster_project.commands.console import clear_errors, say, warn
-from environments.formats.task_file import TaskFile, in_worlds, read_records
+from environments.formats.task_file import TaskFile, in_worlds, read_records, texts_in
 from environments.gate.run import Setting, Thoroughness
 from environments.rollout import MakeWorld
 from environments.task import Task
@@ -104,7 +104,7 @@ def refused_text(path: Path, found: TaskFile) -> str:
 def _texts(path: Path) -> list[str]:
     if path.suffix == ".parquet":
         return pl.read_parquet(path, columns=["task"])["task"].fill_null("null").to_list()
-    return path.read_text(encoding="utf-8-sig").split("\n")  # a text may hold other ends of a line
+    return texts_in(path.read_text(encoding="utf-8-sig"))
 
 
 def summary(tasks: list[Task], found: Admission) -> str:

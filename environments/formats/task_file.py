@@ -83,6 +83,21 @@ def read_records(texts: Iterable[tuple[int, str]]) -> TaskFile:
     return TaskFile(sorted(records, key=lambda r: r.number), sorted(refused))
 
 
+def texts_in(content: str) -> list[str]:
+    """The records of a file of JSON lines, or of one JSON array, as they are written there."""
+    lines = content.split("\n")  # a text may hold other ends of a line
+    if not content.lstrip().startswith("["):
+        return lines
+    decoder, texts, at = json.JSONDecoder(), list[str](), content.index("[") + 1
+    try:
+        while match := re.compile(r"\s*,?\s*(?=[^\s\]])").match(content, at):
+            _, at = decoder.raw_decode(content, match.end())
+            texts.append(content[match.end() : at])
+    except (ValueError, RecursionError):
+        return lines  # no array: what reads the lines says so
+    return texts if content[at:].strip() == "]" else lines
+
+
 def in_worlds(found: TaskFile, problem_of: Callable[[str], str | None]) -> TaskFile:
     """The file without the tasks of worlds that cannot be opened; `problem_of` says what is wrong with one, or None."""
     problems = {world: problem_of(world) for world in sorted({r.task.world for r in found.records})}

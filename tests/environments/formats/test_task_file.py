@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from environments.formats.task_file import in_worlds, read_records
+from environments.formats.task_file import in_worlds, read_records, texts_in
 from tests.environments.builders import task_of
 
 GOOD = task_of("flight").model_dump_json()
@@ -43,6 +43,17 @@ def test_a_bad_record_is_named_with_its_field_and_the_good_ones_go_on(text: str,
     assert [r.number for r in found.records] == [1, 4]
     assert {r.number for r in found.refused} == {3}
     assert any(r.field == field and r.problem.startswith(problem) for r in found.refused), found.refused
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4])
+def test_a_file_may_be_one_array_as_well_as_lines(indent: int | None) -> None:
+    records = [json.loads(GOOD), json.loads(line()), {"family": "of no task, [and so on]"}]
+    array = json.dumps(records, indent=indent)
+    assert [json.loads(text) for text in texts_in(f" \n{array}\n")] == records
+    assert texts_in(array.replace("{", '{"split": "dev", ', 1))[0].count('"split"') == 2, "as it is written"
+    assert texts_in("[]") == []
+    assert texts_in(f"{GOOD}\n{line()}\n") == [GOOD, line(), ""]
+    assert texts_in(array[:-40])[0] == array[:-40].split("\n")[0], "an array that breaks off is lines of no JSON"
 
 
 def test_every_mistake_of_a_record_is_named() -> None:
