@@ -8,6 +8,7 @@ import polars as pl
 
 from assets import keys
 from assets.labels.book import LabelBook, tree_in_force
+from assets.labels.relabel import PLANNED
 from assets.labels.table import keyed
 from assets.partitions import partition_of_each
 from assets.taxonomy.bill import RATES, TEACHER, Priced, Rates, rates_of
@@ -29,6 +30,8 @@ from dagster_project.trees import (
 from resources.lake import Lake
 
 LABELS: Final = "labels/query_labels"
+_PLANNED: Final = ("query_id", "primary", "secondary", "annotator")
+_ID: Final = ("query_id", "key")
 WAITING: Final = "taxonomy/waiting_plan"
 """Table with one row: the plan that was shown last, and waits for its approval or was carried out."""
 
@@ -62,7 +65,7 @@ def planned(lake: Lake, before: str = "", after: str = "") -> Planned:
         TaxonomyError, MigrationError: a file does not follow its schema.
         ValueError: the tree after has more branches than can be partitions, so that the plan could not be carried out.
     """
-    labels, texts = lake.read(LABELS), _texts(lake)
+    labels, texts = lake.read(LABELS, columns=_PLANNED), _texts(lake)
     tree = tree_named(lake, after or str(configured_folder()))
     old = tree_named(lake, before) if before else gone_on_from(lake, labels, tree)
     found, book = between(old, tree, after), LabelBook(lake, configured_kind())
@@ -87,23 +90,34 @@ def _plan(found: Diff, labels: pl.DataFrame, texts: pl.DataFrame, book: LabelBoo
 
     Args:
         found: the changes.
-        labels: those in force, by this annotator or by another.
+        labels: those in force, by this annotator or by another: query_id, primary, secondary, annotator.
         texts: the pool: query_id, key.
         book: of the profile's annotator.
     """
     before, after = version_of(found.before), version_of(found.after)
     is_by = _is_by(labels, book)
     if book.has(after) and (not is_by or after != before):
-        kept = book.present(after)
-        plan = plan_back(found, labels, kept.select(labels.columns))
-        return replace(plan, fresh=_without_label(texts, kept))
+        plan = plan_back(found, *_differing(book, after))
+        return replace(plan, fresh=_without_label(texts, book.present(after, _ID)))
     version = book.gone_on_from(before)
     if version is None:
         return plan_anew(found, labels, len(texts))
-    rows = book.present(version).join(texts, on=["query_id", "key"], how="semi")
+    rows = book.present(version, PLANNED).join(texts, on=_ID, how="semi")
     plan = make_plan(found, rows, near_below=configured_bound(), aliases=book.aliases(version))
     plan = replace(plan, fresh=_without_label(texts, rows))
     return plan if is_by else touching_all(plan, labels, found)
+
+
+def _differing(book: LabelBook, version: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The labels in force that are others in a version of the book, and what they are there; read in pieces."""
+    ours, theirs, after = list[pl.DataFrame](), list[pl.DataFrame](), None
+    for piece in book.lake.pieces(LABELS):
+        last = piece["query_id"].max()
+        kept = book.between(version, after, None if last is None else str(last)).select(piece.columns)
+        ours.append(piece.join(kept, on=piece.columns, how="anti", nulls_equal=True))
+        theirs.append(kept.join(ours[-1].select("query_id"), on="query_id", how="semi"))
+        after = None if last is None else str(last)
+    return pl.concat(ours), pl.concat(theirs)
 
 
 def _is_by(labels: pl.DataFrame, book: LabelBook) -> bool:
@@ -120,7 +134,7 @@ def _texts(lake: Lake) -> pl.DataFrame:
 
 def _without_label(texts: pl.DataFrame, rows: pl.DataFrame) -> int:
     """Queries of the pool that are not among these labels, or say something else there."""
-    return len(texts.join(rows, on=["query_id", "key"], how="anti"))
+    return len(texts.join(rows, on=_ID, how="anti"))
 
 
 def in_force(lake: Lake, labels: pl.DataFrame) -> Taxonomy:

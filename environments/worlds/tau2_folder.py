@@ -20,14 +20,14 @@ def domain_folder(folder: Path, domain: str) -> Path:
     """The folder of one domain.
 
     Args:
-        folder: a tau2-bench checkout, its `data/tau2/domains`, a folder of domains, or the domain's own.
+        folder: a tau2-bench checkout, its `data/tau2/domains`, a folder of domains, or the domain's own, of any name.
         domain: `retail` or `airline`.
 
     Raises:
         FileNotFoundError: there is none, or its database is missing; the message says what to give.
     """
     places = [*(folder / under / domain for under in _UNDER), folder]
-    found = [p for p in places if p.name == domain and (p / "policy.md").is_file()]
+    found = [p for p in places if (p.name == domain or p == folder) and (p / "policy.md").is_file()]
     if not found:
         raise FileNotFoundError(f"{folder} holds no tau2 domain {domain!r} (policy.md, db.json); {HOW}")
     if not (found[0] / "db.json").is_file():

@@ -53,6 +53,8 @@ def test_a_world_of_a_tau2_folder_is_found_wherever_tau2_lies_in_it(tmp_path: Pa
     assert (world.name, world.policy.splitlines()[0]) == (name, f"# The policy of the {name}")
     own = world_maker(name, folder=tmp_path / under / name)()
     assert (own.version, own.state_hash()) == (world.version, world.state_hash())
+    renamed = (tmp_path / under / name).rename(tmp_path / "exported")
+    assert world_maker(name, folder=renamed)().state_hash() == world.state_hash()
 
 
 def test_a_world_that_needs_a_folder_says_how_to_give_it(tmp_path: Path) -> None:
