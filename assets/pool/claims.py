@@ -97,12 +97,12 @@ def pieces_of(root_A: NDArray[np.int32] | NDArray[np.int64], count: int) -> NDAr
 
 def _in_blocks(rows: Rows, kept: Kept, claims: Claims, pool: ThreadPoolExecutor, block: int) -> None:
     """All rows by all threads, a block at a time."""
-    own = [_scratch(rows) for _ in range(core_count())]
+    own, settling = [_scratch(rows) for _ in range(core_count())], _scratch(rows)
     for first in range(0, len(rows.row_A), block):
         last = min(first + block, len(rows.row_A))
         cuts = np.linspace(first, last, len(own) + 1).astype(np.int64).tolist()
         list(pool.map(lambda a, b, mine: look_back(a, b, rows, kept, mine, claims), cuts[:-1], cuts[1:], own))
-        settle(first, last, rows, kept, own[0], claims)
+        settle(first, last, rows, kept, settling, claims)  # what a row was compared with before says nothing here
 
 
 def _buckets_of(found: Buckets, mine_A: NDArray[np.int32]) -> NDArray[np.int32]:

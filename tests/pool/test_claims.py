@@ -39,6 +39,21 @@ def test_any_block_and_any_crowd_give_what_one_row_after_the_other_gives(
     np.testing.assert_array_equal(found.similarity_N, expected.similarity_N)
 
 
+@pytest.mark.parametrize("block", [2, 8, 64])
+@pytest.mark.parametrize("crowd", [(2, 1), (8, 4), (20, 8)])
+def test_a_bucket_that_becomes_crowded_within_a_block_is_passed_over_from_the_same_row_on(
+    block: int, crowd: tuple[int, int]
+) -> None:
+    rng = random.Random(1)
+    ends = ["".join(rng.choices("abcdefghijkl", k=9)) for _ in range(40)]
+    pairs = [rng.choices(ends, k=2) for _ in range(600)]
+    texts = [f"all of us begin with the same words and end with {one} {other}" for one, other in pairs]
+    expected = outcome(texts, 0.8, ONE_THREAD, Crowd(*crowd))
+    found = outcome(texts, 0.8, block, Crowd(*crowd))
+    np.testing.assert_array_equal(found.survivor_N, expected.survivor_N)
+    assert 50 < found.kept_N.sum() < 550
+
+
 @pytest.mark.parametrize("block", [16, 500])
 def test_one_large_component_is_worked_through_in_blocks_beside_small_ones(block: int) -> None:
     rng = random.Random(0)
