@@ -87,10 +87,9 @@ def query_labels(
         tree, pool_queries(lake), book, asker.rows, migrations=stored_migrations(lake), near_below=config.near_below,
         in_lake=was,
     )  # fmt: skip
-    labels = done.told()
+    labels, version = done.told(), version_of(taxonomy_of(tree))
     quarantine, spent = asker.settle(labels)
     lake.write(QUARANTINE, quarantine)
-    version = version_of(taxonomy_of(tree))
     if was != version or not lake.exists(CHANGES):  # a run without a change, or that ends a killed one, tells no other
         lake.write(CHANGES, done.moved)
     if rates := asker.rates(done):

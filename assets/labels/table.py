@@ -104,9 +104,11 @@ class _InMemory:
         self.parts: list[pl.DataFrame] = []
 
     def add(self, labels: pl.DataFrame) -> None:
+        """Keep one more part."""
         self.parts.append(labels)
 
     def labels(self, schema: Mapping[str, type[pl.DataType]]) -> pl.LazyFrame:
+        """All of them."""
         return pl.concat([pl.DataFrame(schema=schema), *self.parts]).lazy()
 
 
