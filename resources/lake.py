@@ -147,9 +147,16 @@ class Lake(dg.ConfigurableResource):
 
         Raises:
             FileNotFoundError: no partition was ever materialized.
+            LakeError: a file is torn.
         """
-        if not any(self._place(table).glob("*.parquet")):
+        paths = sorted(self._place(table).glob("*.parquet"))
+        if not paths:
             raise FileNotFoundError(f"{table} has no partition under {self._place(table)}: materialize it first")
+        for path in paths:
+            try:
+                pl.read_parquet_schema(path)
+            except (pl.exceptions.ComputeError, pl.exceptions.SchemaError) as error:
+                raise _torn(table, path.stem, path) from error
         return pl.scan_parquet(self._place(table) / "*.parquet", hive_partitioning=False)
 
     def version(self, table: str, partition: str = "all") -> str:

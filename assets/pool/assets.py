@@ -5,7 +5,7 @@ from typing import Literal
 
 import dagster as dg
 import polars as pl
-from pydantic import Field, NonNegativeFloat, NonNegativeInt
+from pydantic import Field, NonNegativeInt
 
 from assets import keys
 from assets.config import Share, StageConfig
@@ -77,7 +77,7 @@ class CandidatePoolConfig(StageConfig, stage=keys.CANDIDATE_POOL):
 
     size: NonNegativeInt = 8_000
     """Queries to keep over all buckets and languages; 0 where a radius is given."""
-    radius: NonNegativeFloat = 0.0
+    radius: float = Field(default=0.0, ge=0, le=2, allow_inf_nan=False)
     """Largest distance to a kept query; 0: whatever the size gives when the pool epoch begins."""
     epoch: Literal["keep", "new"] = "keep"
     """Keep the radius of the pool epoch, so that a change in one leaf leaves the picks of the others alone, or begin

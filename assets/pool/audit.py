@@ -3,8 +3,9 @@
 Shapes: S sampled rows, D dimensions.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 
 from assets.pool.facts import facts_of
 from assets.pool.shingles import shingles_of
+
+_DIGITS: Final = re.compile("[0-9]+")
 
 
 class Conservation(NamedTuple):
@@ -59,8 +62,11 @@ def similar_pairs_left(
     groups: Sequence[str],
     similarity: Callable[[Sequence[str]], NDArray[np.float64]],
     bound: float,
-) -> int:
-    """Pairs of one group and equal facts that are at least as similar as the bound.
+) -> list[tuple[int, int]]:
+    """Pairs of one group, equal facts and equal digits that are at least as similar as the bound, by position.
+
+    A layer may be told to keep what differs in facts, or in digits only: what it dropped then is no pair here, and what
+    it kept is none either way.
 
     Args:
         texts: a sample of kept rows.
@@ -68,9 +74,10 @@ def similar_pairs_left(
         similarity: of all pairs of texts, shape (S, S).
         bound: the layer's threshold.
     """
-    key = np.array([f"{group}\x1e{facts}" for group, facts in zip(groups, facts_of(texts), strict=True)], dtype=object)
-    close = np.argwhere(np.triu(similarity(texts) >= bound, k=1))
-    return int(sum(key[a] == key[b] for a, b in close))
+    facts, digits = facts_of(texts), ["|".join(_DIGITS.findall(text)) for text in texts]
+    key = list(zip(groups, facts, digits, strict=True))
+    close = np.argwhere(np.triu(similarity(texts) >= bound, k=1)).tolist()
+    return [(a, b) for a, b in close if key[a] == key[b]]
 
 
 def jaccard_of(texts: Sequence[str]) -> NDArray[np.float64]:

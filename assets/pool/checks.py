@@ -6,13 +6,13 @@ import polars as pl
 from assets import keys
 from assets.pool.audit import Conservation, conservation, jaccard_of, similar_pairs_left
 from assets.pool.facts import as_read
-from assets.pool.layers import buckets_of
+from assets.pool.layers import buckets_of, told_by
 from assets.pool.preview import DROPPED
 from assets.pool.vectors import cosines, rounded
 from resources.embedder import Embedder
 from resources.lake import Lake
 
-_SAMPLE, _SEED = 1_500, 0
+_SAMPLE, _SEED, _NAMED = 1_500, 0, 5
 
 
 @dg.asset_check(asset=keys.LEXICAL_SURVIVORS, blocking=True)
@@ -30,7 +30,7 @@ def no_kept_pair_is_a_near_copy(lake: Lake) -> dg.AssetCheckResult:
     if bound is None:
         return dg.AssetCheckResult(passed=True, metadata={"sampled": len(kept)})
     left = similar_pairs_left(kept["told"].to_list(), [""] * len(kept), jaccard_of, float(str(bound)))
-    return dg.AssetCheckResult(passed=left == 0, metadata={"sampled": len(kept), "pairs_left": left})
+    return _pairs_result(kept, left)
 
 
 @dg.asset_check(asset=keys.SEMANTIC_SURVIVORS, blocking=True)
@@ -54,7 +54,7 @@ def no_kept_pair_means_the_same(lake: Lake) -> dg.AssetCheckResult:
     left = similar_pairs_left(
         kept["told"].to_list(), buckets_of(kept), lambda _: cosines(vectors, vectors), float(str(bound)) + 1e-6
     )
-    return dg.AssetCheckResult(passed=left == 0, metadata={"sampled": len(kept), "pairs_left": left})
+    return _pairs_result(kept, left)
 
 
 @dg.asset_check(asset=keys.CANDIDATE_POOL, blocking=True)
@@ -106,10 +106,18 @@ def _result(found: Conservation, **more: int) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=found.holds, metadata={**found._asdict(), **more})
 
 
+def _pairs_result(kept: pl.DataFrame, left: list[tuple[int, int]]) -> dg.AssetCheckResult:
+    """Passed where no pair is left; the first ones are named."""
+    ids = kept["query_id"]
+    named = "; ".join(f"{ids[a]} and {ids[b]}" for a, b in left[:_NAMED])
+    metadata = {"sampled": len(kept), "pairs_left": len(left)} | ({"pairs": named} if left else {})
+    return dg.AssetCheckResult(passed=not left, metadata=metadata)
+
+
 def _sample(lake: Lake, table: str) -> pl.DataFrame:
     """A seeded sample of a pool's queries with what they say."""
     ids = lake.read(table, columns=["query_id"]).sort("query_id")
     chosen = ids.sample(min(_SAMPLE, len(ids)), seed=_SEED)
-    said = pl.concat_str("context", "normal", separator="\n", ignore_nulls=True).alias("told")
     texts = lake.read("queries/distinct_queries", columns=["query_id", "context", "normal"])
-    return texts.join(chosen, on="query_id").select("query_id", said).sort("query_id")
+    rows = texts.join(chosen, on="query_id").sort("query_id")
+    return rows.select("query_id", told_by(rows).alias("told"))

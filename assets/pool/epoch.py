@@ -23,6 +23,7 @@ from assets.pool.geometric import CoreSet, core_set, covered_by
 from assets.pool.nearest import nearest_pick, rows_by_group
 from assets.pool.store import Stored, open_store, save_store
 from resources.lake import LakeError
+from training.durable import sync
 
 FORMAT = "pool epoch 1"
 SCALARS, MEMBERS, CENTRES = "epoch.json", "members.arrow", "centres.npz"
@@ -209,7 +210,13 @@ def save_epoch(folder: Path, epoch: Epoch) -> None:
         np.savez(folder / CENTRES, *epoch.centres.values())
         epoch.members.write_ipc(folder / MEMBERS, compression="uncompressed")
 
-    save_store(folder, FORMAT, keep=0, state=_write)
+    if folder.exists() and any(folder.iterdir()):
+        save_store(folder, FORMAT, keep=0, state=_write)
+        return
+    begun = folder.with_name(f".{folder.name}.begun")  # whole or not at all: a part of one would look damaged
+    save_store(begun, FORMAT, keep=0, state=_write)
+    begun.replace(folder)
+    sync(folder.parent)
 
 
 def _cut_of(greedy: CoreSet, buckets: Sequence[str]) -> tuple[float, dict[str, int] | None]:

@@ -92,7 +92,7 @@ def lexical_layer(
     index = open_index(folder, key, threshold) if folder is not None else LexicalIndex(threshold)
     ordered = keep_order(queries)
     del queries  # of a large log there is one copy, where the caller keeps none
-    told = _told(ordered)
+    told = told_by(ordered)
     fresh_N = fresh_rows(ordered, index)
     if fresh_N is None:
         index, fresh_N = LexicalIndex(threshold), np.arange(len(ordered))
@@ -132,7 +132,7 @@ def semantic_layer(
         progress: told what is being done, and how far it is.
     """
     ordered = keep_order(queries)
-    readings = reader.read(ordered["query_id"], _told(ordered))
+    readings = reader.read(ordered["query_id"], told_by(ordered))
     facts = readings.facts(numbers=policy.numbers, names=policy.names).to_list()
     key = f"{threshold} {reader.key} {code_of('assets.pool.decisions', ('assets', 'resources'))}"
     remembered = open_decisions(folder, key) if folder is not None else None
@@ -173,7 +173,7 @@ def space_of(queries: pl.DataFrame, reader: Reader, centres: Mapping[str, NDArra
     """
     ordered = queries.sort("support", "query_id", descending=[True, False])
     languages = ordered["language"].to_list()
-    unit_ND = reader.read(ordered["query_id"], _told(ordered)).vectors.directions()
+    unit_ND = reader.read(ordered["query_id"], told_by(ordered)).vectors.directions()
     centres = centres_of(unit_ND, languages) if centres is None else centres
     buckets = [f"{bucket} + {language}" for bucket, language in zip(buckets_of(ordered), languages, strict=True)]
     return Space(ordered, centred(unit_ND, languages, centres), buckets, centres)
@@ -253,7 +253,7 @@ def buckets_of(queries: pl.DataFrame) -> list[str]:
     return named.to_series().to_list()
 
 
-def _told(queries: pl.DataFrame) -> pl.Series:
+def told_by(queries: pl.DataFrame) -> pl.Series:
     """What each row says, the turn before it included: "and tomorrow?" after Beijing is not the same after Paris.
 
     Folded, as in its id: the turn that is shown with a query may change when an earlier row arrives late.

@@ -122,7 +122,7 @@ class Reader(NamedTuple):
 def _read_part(embed: Embed, fresh: pl.DataFrame) -> _Segment:
     told = read_requests(fresh["text"].to_list())
     rows = pl.DataFrame({"query_id": fresh["query_id"], **told._asdict()}, schema=SCHEMA)
-    return rows, rounded(embed(told.words), fresh["query_id"].to_list())
+    return rows, rounded(embed(told.words), fresh["query_id"].to_list(), shortest=0.5)
 
 
 def _segments(stored: Stored) -> list[_Segment]:

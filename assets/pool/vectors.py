@@ -49,17 +49,19 @@ class Vectors:
         return direction_ND
 
 
-def rounded(vectors_ND: NDArray[np.float32], names: Sequence[str] | None = None) -> Half:
+def rounded(vectors_ND: NDArray[np.float32], names: Sequence[str] | None = None, *, shortest: float = 0.0) -> Half:
     """The vectors in half precision.
 
     Args:
-        vectors_ND: unit vectors.
+        vectors_ND: unit vectors, or means of some.
         names: of the rows, for the error.
+        shortest: length from which on a row is taken for one.
 
     Raises:
-        ValueError: a vector holds NaN or infinity, or is longer than 2; the message names the row.
+        ValueError: a vector holds NaN or infinity, is too short or longer than 2; the message names the row.
     """
-    good_N = np.linalg.norm(vectors_ND, axis=1) <= 2  # also false where a number is not finite
+    length_N = np.linalg.norm(vectors_ND, axis=1)
+    good_N = (length_N <= 2) & (length_N >= shortest)  # also false where a number is not finite
     if not good_N.all():
         row = int(np.flatnonzero(~good_N)[0])
         name = row if names is None else names[row]

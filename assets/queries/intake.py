@@ -37,7 +37,9 @@ def take_in(rows: pl.DataFrame, *, salt: str) -> Intake:
     """
     texts, contexts = scrub(rows["text"]), scrub(rows["context"])
     users = pseudonyms(rows["user"], salt)
+    before = pl.when(pl.col("context").str.strip_chars() != "").then("context")  # a blank turn before is none
     clean = rows.with_columns(texts.text.alias("text"), contexts.text.alias("context"), users.alias("user"))
+    clean = clean.with_columns(before.alias("context"))
     content = clean.select("text", pl.col("time").dt.epoch("us").cast(pl.String), "user", "context")
     placed = clean.with_columns(content_ids(content)).sort("source_file", "source_row")
     number = pl.int_range(pl.len()).over("id")

@@ -118,7 +118,21 @@ class Line:
                 reasons[key] = None
             elif self.wish.again or (key == keys.RAW_QUERIES and self.wish.own):  # the file may have changed
                 reasons[key] = reasons[key] or "asked for"
+            elif key == keys.RAW_QUERIES and reasons[key] is None and self._log_changed():
+                reasons[key] = "its log changed"
         return reasons
+
+    def _log_changed(self) -> bool:
+        """Whether files of the log that the profile names came, went, or are newer than what was read of them."""
+        from assets.queries.assets import FILES  # here, so that the stage takes the profile's settings
+        from assets.queries.readers import find_files
+
+        table = keys.table_of(keys.RAW_QUERIES)
+        logs = str(self.settings.get(table, {}).get("logs", ""))
+        if not logs:
+            return False
+        files, read = find_files(logs), self.lake.path(table).stat().st_mtime
+        return len(files) != len(self.lake.read(FILES)) or any(file.stat().st_mtime > read for file in files)
 
     def _tree_changed(self) -> bool:
         """Whether the files of the tree are others than those that the lake's table was made from."""
@@ -162,9 +176,15 @@ class Line:
 def _failure(result: dg.ExecuteInProcessResult) -> BaseException:
     """What ended a run: its failures, with what each stage said and the whole traces; or the user's Ctrl-C."""
     said, traces = [], []
+    checks = {f"{'__'.join(e.asset_key.path)}_{e.check_name}": e for e in result.get_asset_check_evaluations()}
     for event in result.filter_events(lambda event: event.is_step_failure):
         error = event.step_failure_data.error
         if error is None:
+            continue
+        if (found := checks.get(event.step_key or "")) is not None and not found.passed:
+            shown = ", ".join(f"{name} {value.value}" for name, value in found.metadata.items())
+            said.append(f"{found.asset_key.to_user_string()}: check {found.check_name} failed: {shown}")
+            traces.append(error.to_string())
             continue
         traces.append(error.to_string())
         error = raised_by_stage(error)

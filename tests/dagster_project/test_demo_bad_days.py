@@ -8,10 +8,13 @@ import sys
 import time
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from dagster_project.commands.alone import GOING_ON, alone_in
+from dagster_project.commands.line import _failure
 from dagster_project.instance import dagster_instance
+from resources.lake import Lake
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +53,33 @@ def test_a_log_that_cannot_be_read_is_one_clear_error(tmp_path: Path, name: str,
     assert first.startswith("loopwright: queries/raw_queries failed: "), done.stderr
     assert says in first
     assert "Traceback" not in done.stderr
+
+
+def test_a_log_that_the_profile_names_is_read_again_when_a_day_comes_in(tmp_path: Path) -> None:
+    profile, logs = tmp_path / "own.toml", tmp_path / "logs"
+    profile.write_text(f'description = "ours"\n[queries.raw_queries]\nlogs = "{logs}"\n')
+    logs.mkdir()
+    for number, texts in enumerate((["weather in Paris", "weather in Rome"], ["museums of Oslo"])):
+        (logs / f"{number}.jsonl").write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+        done = demo("--until", "queries", home=tmp_path / "home", LOOPWRIGHT_PROFILE=str(profile))
+        assert done.returncode == 0, done.stderr
+        assert "[ 2/2] queries/distinct_queries" in done.stdout
+        assert len(Lake(root=str(tmp_path / "home/lake")).read("queries/distinct_queries")) == 2 + number
+    assert "its log changed" in done.stdout + done.stderr
+
+
+def test_a_check_that_fails_says_what_it_found() -> None:
+    @dg.asset(key=["pool", "made"])
+    def made() -> None:
+        """Nothing."""
+
+    @dg.asset_check(asset=["pool", "made"], blocking=True)
+    def holds() -> dg.AssetCheckResult:
+        """It does not."""
+        return dg.AssetCheckResult(passed=False, metadata={"pairs_left": 3, "pairs": "a and b"})
+
+    failed = dg.materialize([made, holds], raise_on_error=False)
+    assert str(_failure(failed)) == "pool/made: check holds failed: pairs_left 3, pairs a and b"
 
 
 def test_a_typo_in_the_profile_stops_before_anything_is_made(tmp_path: Path) -> None:

@@ -203,5 +203,13 @@ def test_a_vector_that_is_no_number_names_the_query() -> None:
     rows = rows_of(["weather in rome", "museum in oslo", "bridge in lyon"])
     with pytest.raises(ValueError, match=r"q00001.*NaN"):
         semantic_layer(rows, Reader(broken), threshold=0.93, policy=Policy())
+    for length in (0.0, 1e-9):
+        with pytest.raises(ValueError, match=r"q00001.*is no unit vector"):
+            semantic_layer(
+                rows,
+                Reader(lambda texts, length=length: unit_vectors(len(texts)) * ([1], [length], [1])),  # type: ignore[misc]
+                threshold=0.93,
+                policy=Policy(),
+            )
     with pytest.raises(ValueError, match="NaN"):
         semantic_survivors(broken(["a", "b"]), ["x", ""], ["", ""], 0.9)

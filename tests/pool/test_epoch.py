@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.pool import store
 from assets.pool.epoch import Drift, Wanted, begin, drift_of, open_epoch, pick, why_end
 from assets.pool.geometric import core_set
 from assets.pool.layers import Selected, geometric_layer
 from assets.pool.readings import Reader
 from resources.embedder import Embedder
-from resources.lake import LakeError
+from resources.lake import Lake, LakeError
 from tests.pool.builders import queries, unit_vectors
 
 WHERE = ("rome", "oslo", "lyon", "bergen", "naples", "the old town", "the harbour", "the mountains")
@@ -120,6 +121,23 @@ def test_a_damaged_epoch_is_an_error_and_only_begun_anew_when_asked(tmp_path: Pa
         selected(table(), tmp_path)
     assert selected(table(), tmp_path, keep=False).began == "it was asked for"
     assert selected(table(), tmp_path).began is None
+
+
+@pytest.mark.parametrize("when", ["sync_tree", "_hash_of", "replace_durably"])
+def test_a_first_epoch_that_was_cut_off_while_it_was_written_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = Lake(root=str(tmp_path)).folder("pool/epoch")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(store, when, cut_off)
+        selected(table(), folder)
+    again, whole = selected(table(), folder), selected(table(), tmp_path / "whole")
+    assert (again.began, again.epoch.number) == ("there was none", 1)
+    assert again.layer.kept.equals(whole.layer.kept)
+    assert selected(table(), folder).began is None
 
 
 def test_an_epoch_that_began_with_fewer_queries_than_wanted_ends_when_there_are_enough(tmp_path: Path) -> None:

@@ -213,4 +213,4 @@ def test_a_crowd_of_one_opening_is_decided_day_by_day_as_at_once() -> None:
     np.testing.assert_array_equal(index.survival(order).survivor_N, at_once.survivor_N)
     assert 0 < at_once.kept_N.sum() < len(rows)
     left = rows["normal"].filter(pl.Series(at_once.kept_N)).to_list()
-    assert similar_pairs_left(left, [""] * len(left), jaccard_of, 0.85) == 0
+    assert similar_pairs_left(left, [""] * len(left), jaccard_of, 0.85) == []

@@ -20,6 +20,7 @@ from dagster_project.leaves import materialize_leaves
 from resources.endpoints import ChatEndpoint
 from resources.lake import Lake
 from tests.pool.builders import FUNNEL, checks_of, filled
+from tests.pool.test_lexical import jaccard
 
 TEXTS = [
     "what is the weather in rome tomorrow",
@@ -240,3 +241,17 @@ def test_a_similar_pair_left_fails_the_checks(lake: Lake) -> None:
     everything = lake.read("queries/distinct_queries").select("query_id", "support")
     lake.write("pool/lexical_survivors", everything)
     assert pool_checks.no_kept_pair_is_a_near_copy(lake).passed is False
+
+
+def test_the_check_compares_what_the_layer_compared_the_turn_before_folded(tmp_path: Path) -> None:
+    lake, family = Lake(root=str(tmp_path)), "\U0001f468\U0001f469\U0001f467\U0001f466"
+    rows = pl.DataFrame({"query_id": ["a", "b"], "normal": [f"{family} t ip", f"{family} trip"], "support": [1, 1]})
+    lake.write("queries/distinct_queries", rows.with_columns(context=pl.lit("(And in Paris!)")))
+    lake.write("pool/lexical_survivors", rows.select("query_id", "support"))
+    lake.write(DROPPED, pl.DataFrame({"query_id": ["c"], "survivor": ["a"], "similarity": [0.75]}), "lexical")
+    unfolded, folded = (f"(And in Paris!)\n{family}", f"and in paris\n{family}")
+    assert jaccard(f"{unfolded} t ip", f"{unfolded} trip") > 0.75 > jaccard(f"{folded} t ip", f"{folded} trip")
+    assert pool_checks.no_kept_pair_is_a_near_copy(lake).passed is True
+    lake.write(DROPPED, pl.DataFrame({"query_id": ["c"], "survivor": ["a"], "similarity": [0.7]}), "lexical")
+    found = pool_checks.no_kept_pair_is_a_near_copy(lake)
+    assert (found.passed, found.metadata["pairs"].value) == (False, "a and b")

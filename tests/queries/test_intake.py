@@ -115,3 +115,15 @@ def test_the_hash_seed_of_the_process_changes_nothing() -> None:
     }
     assert len(found) == 1
     assert len(found.pop().strip()) == len(hashlib.sha256().hexdigest())
+
+
+def test_a_blank_turn_before_is_none_so_that_one_request_is_one_query() -> None:
+    contexts = [None, "", "  ", "weather in Rome"]
+    rows = pl.DataFrame(
+        {"text": ["hi"] * 4, "time": [None] * 4, "user": [None] * 4, "context": contexts, "source_file": ["f"] * 4,
+         "source_row": [1, 2, 3, 4]},
+        schema_overrides={"time": pl.Datetime("us"), "user": pl.String},
+    )  # fmt: skip
+    taken = take_in(rows, salt="s").rows
+    assert taken["context"].null_count() == 3
+    assert sorted(distinct_queries(taken).queries["support"].to_list()) == [1, 3]
