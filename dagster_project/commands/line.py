@@ -123,7 +123,7 @@ class Line:
         return reasons
 
     def _log_changed(self) -> bool:
-        """Whether files of the log that the profile names came, went, or are newer than what was read of them."""
+        """Whether files of the log that the profile names went, or came or changed since they were read."""
         from assets.queries.assets import FILES  # here, so that the stage takes the profile's settings
         from assets.queries.readers import find_files
 
@@ -132,7 +132,8 @@ class Line:
         if not logs:
             return False
         files, read = find_files(logs), self.lake.path(table).stat().st_mtime
-        return len(files) != len(self.lake.read(FILES)) or any(file.stat().st_mtime > read for file in files)
+        fewer = len(files) < len(self.lake.read(FILES))  # files without rows are not listed there
+        return fewer or any(file.stat().st_ctime > read for file in files)  # a copy may keep the time of its text
 
     def _tree_changed(self) -> bool:
         """Whether the files of the tree are others than those that the lake's table was made from."""

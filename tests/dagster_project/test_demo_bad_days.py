@@ -66,6 +66,8 @@ def test_a_log_that_the_profile_names_is_read_again_when_a_day_comes_in(tmp_path
         assert "[ 2/2] queries/distinct_queries" in done.stdout
         assert len(Lake(root=str(tmp_path / "home/lake")).read("queries/distinct_queries")) == 2 + number
     assert "its log changed" in done.stdout + done.stderr
+    done = demo("--until", "queries", home=tmp_path / "home", LOOPWRIGHT_PROFILE=str(profile))
+    assert "its log changed" not in done.stdout + done.stderr
 
 
 def test_a_check_that_fails_says_what_it_found() -> None:
