@@ -6,14 +6,27 @@ that differ (FM 1506, FM 1507) keep both. Each half of the policy can be switche
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from assets.labels.constraints import Constraints, Reading, constraints_of, read
 
 SEPARATOR = "\x1f"
+_FINER: Final = re.compile(
+    r"(?<![\w.])-\d[\d.]*"  # below zero
+    r"|\d+\s*[ap]\.?m\b"  # half of the day
+    r"|(?<![a-z0-9.])\d+[a-z](?![a-z0-9])"  # 12a
+    r"|\b(?=[ivx]{3})x{0,3}(?:ix|iv|v?i{0,3})\b"
+    r"|(?:凌晨|清晨|早上|上午|中午|下午|傍晚|晚上|夜里|半夜)(?=[零〇一二两三四五六七八九十\d])"
+    r"|(?:[零〇二两三四五六七八九十百千]|[零〇一二两三四五六七八九十百千]{2,})+(?=[号號路楼樓月日元块塊度岁歲点點天次人位间間晚层層])"
+    r"|一(?=[号號路楼樓月日元块塊度岁歲])"
+)
+"""What else is a number, or says which one is meant: signs, halves of the day, house numbers with a letter, Roman
+numbers of three letters and more, Chinese numbers before a unit. 便宜一点 counts nothing."""
+_BLANKS: Final = re.compile(r"[\s.]")
 
 
 @cache
@@ -54,7 +67,8 @@ def _read_once(text: str) -> _Found:
     """Reading a request costs more than all else that the layers do with it, and each layer of a process asks again."""
     reading = read(text)
     slots = SEPARATOR.join(_slots(constraints_of(reading)))
-    numbers = SEPARATOR.join(("#", *_loose_numbers(reading)))
+    finer = (_BLANKS.sub("", said) for said in _FINER.findall(text.casefold()))
+    numbers = SEPARATOR.join(("#", *_loose_numbers(reading), *finer))
     return _Found(slots, numbers, " ".join(reading.words.folded) or text)
 
 

@@ -247,12 +247,27 @@ def similarities(
 
 
 @njit(cache=True, nogil=True)
+def _ends_digit(bytes_C: U8, begin: int, at: int) -> bool:
+    """Whether a decimal digit of any common script ends here: ASCII, Arabic, Persian, nine of India, Thai."""
+    last = bytes_C[at]
+    if last < 0x80:
+        return bool(48 <= last <= 57)
+    second = bytes_C[at - 1] if at > begin else np.uint8(0)
+    if second == 0xD9 or second == 0xDB:
+        return bool(0xA0 <= last <= 0xA9 if second == 0xD9 else 0xB0 <= last <= 0xB9)
+    if at < begin + 2 or bytes_C[at - 2] != 0xE0:
+        return False
+    of_india = 0xA5 <= second <= 0xB5 and second % 2 == 1 and 0xA6 <= last <= 0xAF
+    return bool(of_india or (second == 0xB9 and 0x90 <= last <= 0x99))
+
+
+@njit(cache=True, nogil=True)
 def digits_of(bytes_C: U8, starts_N: I64, key_N: U64) -> None:
     """A 64-bit key of the numbers that each text writes in digits, in order: texts with other numbers have another."""
     for row in range(len(starts_N) - 1):
         key, inside = np.uint64(0), False
         for at in range(starts_N[row], starts_N[row + 1] + 1):
-            digit = at < starts_N[row + 1] and 48 <= bytes_C[at] <= 57
+            digit = at < starts_N[row + 1] and _ends_digit(bytes_C, starts_N[row], at)
             if digit or inside:  # a number ends with what follows it, or with the text
                 key = (key ^ np.uint64(bytes_C[at] if digit else 1)) * np.uint64(0xFF51AFD7ED558CCD)
                 key ^= key >> np.uint64(32)

@@ -81,6 +81,8 @@ def test_the_kernel_cuts_every_script_as_the_plain_version_does(texts: list[str]
     [
         ("FM 1506", "FM 1507", False), ("at 7 on 8", "at 78", False), ("a 7", "b 7", True), ("at 7", "at 77", False),
         ("7 then 8", "8 then 7", False), ("none", "nothing", True), ("7", "x7y", True), ("1 2", "12", False),
+        ("١٥٠٦", "١٥٠٧", False), ("१५०६", "१५०७", False), ("۱۲", "۱۳", False), ("๑๒", "๑๓", False), ("৭", "৮", False),
+        ("مرحبا", "سلام", True), ("१५०६", "१५०६", True),
     ],
 )  # fmt: skip
 def test_numbers_alone_keep_texts_apart_where_no_facts_are_given(one: str, other: str, equal: bool) -> None:
@@ -133,10 +135,31 @@ def test_ten_rows_of_one_meaning_leave_one_and_nine_that_name_it() -> None:
         ("the weather forecast for the city of lyon", "the weather forecast for the city of luton"),
         ("帮我查一下从北京到上海最便宜的航班是哪一个", "帮我查一下从上海到北京最便宜的航班是哪一个"),
         ("请问6月12日北京的天气预报怎么样呢", "请问6月13日北京的天气预报怎么样呢"),
+        ("我六月十二号从北京出发,六月十五号回来", "我六月十二号从北京出发,六月十六号回来"),
+        ("请问中山路十二号附近有什么餐馆", "请问中山路十三号附近有什么餐馆"),
+        ("帮我找明天早上八点的航班去上海", "帮我找明天早上九点的航班去上海"),
+        ("帮我找明天早上八点的航班去上海", "帮我找明天晚上八点的航班去上海"),
+        ("is it really going to be -5 degrees in oslo", "is it really going to be 5 degrees in oslo"),
+        ("which of the cafes are open at 8 a.m.", "which of the cafes are open at 8 p.m."),
+        ("how do i get to 12a baker street from here", "how do i get to 12b baker street from here"),
+        ("who was the king louis xiv of france again", "who was the king louis xvi of france again"),
     ],
 )
 def test_what_is_near_in_letters_but_not_in_fact_stays(one: str, other: str) -> None:
     assert survivors([one, other], 0.6) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("the museum opens at 8 am on friday i think", "the museum opens at 8am on friday i think"),
+        ("请帮我找一家便宜一点的酒店在上海", "请帮我找一家便宜点的酒店在上海"),
+        ("a walk of 10-15 minutes to the old mill", "a walk of 10-15 minutes to the old mil"),
+        ("vivid colours of the hills in the fall", "vivid colors of the hills in the fall"),
+    ],
+)
+def test_the_same_number_in_another_spelling_is_still_a_copy(one: str, other: str) -> None:
+    assert survivors([one, other], 0.6) == [0, 0]
 
 
 def test_the_policy_of_facts_can_be_switched_off() -> None:
