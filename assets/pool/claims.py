@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assets.pool.claim_kernels import Claims, Kept, Rows, Scratch, claim_places, look_back, settle
-from assets.pool.lexical import Buckets, Progress
+from assets.pool.lexical import Buckets, Progress, pieces_of
 from assets.pool.minhash import CROWD, Crowd, Utf8, bands_for
 from assets.pool.survival import Survival
 from training.side_by_side import core_count
@@ -85,14 +85,6 @@ def claimed(
         done += end - begin
         progress("rows compared", done, len(row_A))
     return Survival(survivor_N, similarity_N)
-
-
-def pieces_of(root_A: NDArray[np.int32] | NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Borders of about `count` pieces that tear no component apart."""
-    wanted = np.linspace(0, len(root_A), count + 1).astype(np.int64)
-    inside = wanted[1:-1]
-    moved = np.searchsorted(root_A, root_A[inside], side="left") if len(root_A) else inside
-    return np.unique(np.concatenate([[0], moved, [len(root_A)]]).astype(np.int64))
 
 
 def _in_blocks(rows: Rows, kept: Kept, claims: Claims, pool: ThreadPoolExecutor, block: int) -> None:

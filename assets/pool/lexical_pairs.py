@@ -13,8 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.claims import pieces_of
-from assets.pool.lexical import Progress, shared_buckets, silent
+from assets.pool.lexical import Progress, pieces_of, shared_buckets, silent
 from assets.pool.minhash import Utf8, bands_for, utf8_of
 from assets.pool.pairs import BOUND, Levels, Pairs, Piece, gathered, is_off, levels_of, no_pairs
 from assets.pool.survival import Survival
