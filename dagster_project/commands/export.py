@@ -17,7 +17,7 @@ from environments.worlds.catalogue import world_maker
 from environments.worlds.documents import DocumentWorld
 from resources.lake import TABLE, Lake
 
-app = typer.Typer(no_args_is_help=True, help="Write episodes as ATIF, tasks as Harbor folders or tau2 domains.")
+app = typer.Typer(no_args_is_help=True, help="Write episodes, tasks and signatures for other tools, in their formats.")
 ADMITTED = "tasks/admitted_tasks"
 Source = Annotated[
     str, typer.Option(help=f"Tasks: a file of them, or a table of the lake; {ADMITTED} where none is given.")
@@ -166,6 +166,28 @@ def tau2(
         write_domain(out, chosen, policy=session.policy, documents=kinds, key_fields=session.key_fields)
     left = _left_out(Counter(t.split for t in given), include_hidden=include_hidden)
     say(f"{len(chosen):,} tasks of {world} in {out}{left}")
+
+
+@app.command("signatures")
+def signatures(
+    out: Annotated[Path, typer.Argument(help="Parquet file: query_id, signature.")],
+    threshold: Annotated[float, typer.Option(help="Jaccard similarity that the bands are cut for.")] = 0.75,
+) -> None:
+    """Write MinHash signatures of the lexical survivors, for an index of datasketch."""
+    from assets.pool.layers import told_by
+    from assets.pool.minhash import bands_for
+    from assets.pool.minhash import signatures as signatures_of
+
+    with clear_errors():
+        lake, bands = Lake(root=str(profiles.home() / "lake")), bands_for(threshold)
+        kept = lake.read("pool/lexical_survivors", columns=["query_id"])
+        texts = lake.read("queries/distinct_queries", columns=["query_id", "context", "normal"])
+        rows = texts.join(kept, on="query_id", how="semi").sort("query_id")
+        made = signatures_of(told_by(rows), bands.permutations)
+        signed = pl.Series("signature", made, dtype=pl.Array(pl.UInt32, bands.permutations))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        rows.select("query_id", signed.cast(pl.List(pl.UInt32))).write_parquet(out)
+    say(f"{len(rows):,} signatures in {out}: MinHashLSH(num_perm={bands.permutations}, params={tuple(bands)})")
 
 
 def _tasks(source: str) -> list[Task]:

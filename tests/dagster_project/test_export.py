@@ -4,8 +4,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from datasketch import MinHash, MinHashLSH
 from typer.testing import CliRunner, Result
 
+from assets.pool.minhash import bands_for, signatures
 from dagster_project.commands import app
 from dagster_project.commands.gate import tasks_in
 from environments.episode import Episode
@@ -44,6 +46,23 @@ def test_stored_episodes_become_trajectories_and_a_row_comes_back_as_it_was(home
     solved = sum(e.row()["success"] for e in episodes)
     assert 0 < solved < 12
     assert f"{solved} trajectories" in run("export", "atif", home / "episodes", home / "won", "--solved").stdout
+
+
+def test_signatures_load_into_an_index_of_datasketch_that_finds_the_near_copy(home: Path) -> None:
+    lake, texts = Lake(root=str(home / "lake")), ["weather in rome tomorrow", "museums of oslo", "gone already"]
+    rows = pl.DataFrame({"query_id": ["a", "b", "c"], "context": [None, "and now", None], "normal": texts})
+    lake.write("queries/distinct_queries", rows.cast({"context": pl.String}))
+    lake.write("pool/lexical_survivors", rows.select("query_id").head(2))
+    done = run("export", "signatures", home / "out/signatures.parquet")
+    assert done.exit_code == 0, done.stderr
+    bands = bands_for(0.75)
+    assert f"MinHashLSH(num_perm={bands.permutations}, params={tuple(bands)})" in done.stdout.replace("\n", " ")
+    index = MinHashLSH(num_perm=bands.permutations, params=tuple(bands))
+    for query_id, signature in pl.read_parquet(home / "out/signatures.parquet").iter_rows():
+        index.insert(query_id, MinHash(bands.permutations, hashvalues=signature, scheme="affine32"))
+    near = signatures(pl.Series(["weather in rome tomorrow!", "and now\nmuseums of oslo"]), bands.permutations)
+    found = [index.query(MinHash(bands.permutations, hashvalues=row, scheme="affine32")) for row in near]
+    assert found == [["a"], ["b"]]
 
 
 def test_tasks_become_harbor_folders_and_no_hidden_one_does(home: Path) -> None:
