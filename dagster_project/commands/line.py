@@ -19,6 +19,7 @@ from dagster_project.commands.current import (
     run_config_of,
     settings_of,
 )
+from dagster_project.commands.failures import failed_checks
 from dagster_project.commands.inventory import Inventory
 from dagster_project.commands.progress import Listener, Screen, heard_by, is_stop, raised_by_stage
 from dagster_project.jobs import factory
@@ -177,14 +178,13 @@ class Line:
 def _failure(result: dg.ExecuteInProcessResult) -> BaseException:
     """What ended a run: its failures, with what each stage said and the whole traces; or the user's Ctrl-C."""
     said, traces = [], []
-    checks = {f"{'__'.join(e.asset_key.path)}_{e.check_name}": e for e in result.get_asset_check_evaluations()}
+    checks = failed_checks(result)
     for event in result.filter_events(lambda event: event.is_step_failure):
         error = event.step_failure_data.error
         if error is None:
             continue
-        if (found := checks.get(event.step_key or "")) is not None and not found.passed:
-            shown = ", ".join(f"{name} {value.value}" for name, value in found.metadata.items())
-            said.append(f"{found.asset_key.to_user_string()}: check {found.check_name} failed: {shown}")
+        if found := checks.get(event.step_key or ""):
+            said.append(found)
             traces.append(error.to_string())
             continue
         traces.append(error.to_string())

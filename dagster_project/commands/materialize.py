@@ -12,6 +12,7 @@ from assets.keys import BY_THE_CLOCK, INTENT_TAXONOMY, table_of
 from dagster_project import profiles
 from dagster_project.commands.alone import alone_in
 from dagster_project.commands.console import clear_errors, say, warn
+from dagster_project.commands.failures import failed_checks
 from dagster_project.instance import dagster_instance
 from dagster_project.leaves import tags_over_leaves
 from dagster_project.registration import register_run
@@ -111,8 +112,11 @@ def run(
 
 def failures(result: dg.ExecuteInProcessResult) -> list[str]:
     """One line per failed step: which, and what it raised (Dagster wraps that)."""
-    lines = []
+    lines, checks = [], failed_checks(result)
     for event in result.filter_events(lambda event: event.is_step_failure):
+        if found := checks.get(event.step_key or ""):
+            lines.append(found)
+            continue
         error = event.step_failure_data.error
         while error is not None and error.cause is not None and (error.cls_name or "").startswith("Dagster"):
             error = error.cause

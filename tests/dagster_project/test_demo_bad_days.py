@@ -13,6 +13,7 @@ import pytest
 
 from dagster_project.commands.alone import GOING_ON, alone_in
 from dagster_project.commands.line import _failure
+from dagster_project.commands.materialize import failures
 from dagster_project.instance import dagster_instance
 from resources.lake import Lake
 
@@ -81,7 +82,8 @@ def test_a_check_that_fails_says_what_it_found() -> None:
         return dg.AssetCheckResult(passed=False, metadata={"pairs_left": 3, "pairs": "a and b"})
 
     failed = dg.materialize([made, holds], raise_on_error=False)
-    assert str(_failure(failed)) == "pool/made: check holds failed: pairs_left 3, pairs a and b"
+    said = "pool/made: check holds failed: pairs_left 3, pairs a and b"
+    assert (str(_failure(failed)), failures(failed)) == (said, [said])
 
 
 def test_a_typo_in_the_profile_stops_before_anything_is_made(tmp_path: Path) -> None:
