@@ -112,11 +112,11 @@ def _differing(book: LabelBook, version: str) -> tuple[pl.DataFrame, pl.DataFram
     """The labels in force that are others in a version of the book, and what they are there; read in pieces."""
     ours, theirs, after = list[pl.DataFrame](), list[pl.DataFrame](), None
     for piece in book.lake.pieces(LABELS):
-        last = piece["query_id"].max()
-        kept = book.between(version, after, None if last is None else str(last)).select(piece.columns)
+        last = next(iter(piece["query_id"].tail(1).to_list()), None)
+        kept = book.between(version, after, last).select(piece.columns)
         ours.append(piece.join(kept, on=piece.columns, how="anti", nulls_equal=True))
         theirs.append(kept.join(ours[-1].select("query_id"), on="query_id", how="semi"))
-        after = None if last is None else str(last)
+        after = last
     return pl.concat(ours), pl.concat(theirs)
 
 

@@ -124,8 +124,8 @@ def query_labels(
 def irrelevance_set(lake: Lake) -> dg.MaterializeResult:
     """The queries to refuse, to ask back about or to answer without tools: a product of their own."""
     columns = ["query_id", "primary", "difficulty", "difficulty_axes"]
-    pieces = lake.pieces("labels/query_labels", columns=columns)
-    aside = pl.concat([irrelevance_table(piece) for piece in pieces]).sort("query_id")
+    rows = lake.scan("labels/query_labels").filter(pl.col("primary") == IRRELEVANT).select(columns)
+    aside = irrelevance_table(rows.collect())
     numbers = {"unexecutable": int((aside["difficulty"] == -1).sum()), "no_tool": int((aside["difficulty"] == 0).sum())}
     numbers |= dict(aside["reason"].value_counts().sort("reason").iter_rows())
     return materialized(lake, "labels/irrelevance_set", aside, numbers=numbers)

@@ -17,12 +17,12 @@ from assets.labels.constraints import Constraints, Reading, constraints_of, read
 SEPARATOR = "\x1f"
 _FINER: Final = re.compile(
     r"(?<![\w.])-\d[\d.]*"  # below zero
-    r"|\d+\s*[ap]\.?m\b"  # half of the day
+    r"|(?<!\d)\d++\s*+[ap]\.?m\b"  # half of the day
     r"|(?<![a-z0-9.])\d+[a-z](?![a-z0-9])"  # 12a
     r"|\b(?=[ivx]{3})x{0,3}(?:ix|iv|v?i{0,3})\b"
     r"|(?:凌晨|清晨|早上|上午|中午|下午|傍晚|晚上|夜里|半夜)(?=[零〇一二两三四五六七八九十\d])"
-    r"|(?:[零〇二两三四五六七八九十百千]|[零〇一二两三四五六七八九十百千]{2,})+(?=[号號路楼樓月日元块塊度岁歲点點天次人位间間晚层層])"
-    r"|一(?=[号號路楼樓月日元块塊度岁歲])"
+    r"|(?<![零〇一二两三四五六七八九十百千])(?:一(?=[号號路楼樓月日元块塊度岁歲])"
+    r"|(?!一[^零〇一二两三四五六七八九十百千])[零〇一二两三四五六七八九十百千]++(?=[号號路楼樓月日元块塊度岁歲点點天次人位间間晚层層]))"
 )
 """What else is a number, or says which one is meant: signs, halves of the day, house numbers with a letter, Roman
 numbers of three letters and more, Chinese numbers before a unit. 便宜一点 counts nothing."""

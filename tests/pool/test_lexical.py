@@ -162,6 +162,12 @@ def test_the_same_number_in_another_spelling_is_still_a_copy(one: str, other: st
     assert survivors([one, other], 0.6) == [0, 0]
 
 
+@pytest.mark.parametrize("sign", ["二", "一", "9", "-1", "9 ", "x"])
+def test_long_numbers_of_no_unit_are_read_in_no_time(sign: str) -> None:
+    assert facts_of([sign * 2000 + "号楼", sign * 2000]) != []
+    assert len({*facts_of(["一点", "一晚", ""])}) == 1
+
+
 def test_the_policy_of_facts_can_be_switched_off() -> None:
     texts = ["the house on farm road FM 1506 near the mill", "the house on farm road FM 1507 near the mill"]
     assert lexical_survivors(texts, facts_of(texts, numbers=False), 0.8).survivor_N.tolist() == [0, 0]
