@@ -1,18 +1,26 @@
 """The inner loop of the lexical layer, compiled: rows claim their places in keep order.
 
+Each bucket keeps the sketches of its kept rows side by side, so that looking through it reads memory in order; the few
+rows that a sketch does not tell apart are compared by their n-grams.
+
 It holds no lock, so that threads work side by side: through different components, or through a block of one large
 component, which then looks back at what was kept before the block, and settles what is kept in it row by row. numba is
 slow to load: import this only where it runs.
 
-Shapes: C bytes, N texts, L characters of the longest, B bands, A rows that share a bucket, K buckets.
+Shapes: C bytes, N texts, L characters of the longest, A rows that share a bucket, E buckets of these one after the
+other, K buckets, S rows that buckets have room for, M rows of a piece, B rows of a block.
 """
 
 from typing import NamedTuple
 
+import numpy as np
 from numba import njit
 
-from assets.pool.kernels import F64, I32, I64, U8, U64, bits_of, cut_set, may_reach, ones_in, similarity
+from assets.pool.kernels import F32, F64, I32, I64, U8, U64, bits_of, cut_set, may_reach, ones_in, similarity
 from assets.pool.minhash import Crowd
+
+_HALF = np.uint64(32)
+_LOWER = np.uint64(0xFFFFFFFF)
 
 
 class Rows(NamedTuple):
@@ -25,9 +33,12 @@ class Rows(NamedTuple):
     group_N: U64
     """Rows of different groups are never compared."""
     row_A: I32
-    """Texts in keep order; none elsewhere shares a bucket with one of them."""
-    bucket_AB: I32
-    """Bucket of each in each band, -1 where it is alone."""
+    """Texts, component by component, each component in keep order."""
+    first_A: I64
+    """Where the buckets of each begin; length A + 1."""
+    bucket_E: I32
+    bands: int
+    """Buckets that a row could have."""
     crowd: Crowd
     """When a bucket is passed over."""
     threshold: float
@@ -35,23 +46,23 @@ class Rows(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The kept rows of every bucket, as linked lists: positions in `row_A`."""
+    """The kept rows of every bucket, side by side in keep order."""
 
-    bucket_K2: I32
-    """The last kept row, and how many there are."""
-    before_AB: I32
-    """The kept row before it in the same bucket; -1 for the first."""
-    size_A: I32
-    """Distinct n-grams of a row."""
-    sketch_A: U64
-    """A bit of 64 for each of them: bits that differ are n-grams apart."""
+    first_K: I64
+    """Where those of each bucket begin; length K + 1. The last row of a bucket needs no room: none looks for it."""
+    count_K: I32
+    noted_S2: U64
+    """Of a kept row, side by side in memory: a bit of 64 for each of its distinct n-grams, so that bits that differ are
+    n-grams apart; and its place in `row_A` (upper half) with the number of these n-grams."""
 
 
 class Scratch(NamedTuple):
-    """A thread's own."""
+    """A thread's own, for a piece of the rows."""
 
-    compared_A: I32
-    near_A: I32
+    begin: int
+    """Where the piece begins."""
+    compared_M: I32
+    """For which row each row of the piece was last compared."""
     own_L: U64
     other_L: U64
 
@@ -60,140 +71,168 @@ class Claims(NamedTuple):
     """What comes of it."""
 
     survivor_A: I32
-    """Position of the row that stands for each; its own for a kept row."""
-    similarity_A: F64
+    """The place of the row that stands for each; its own for a kept row."""
+    similarity_A: F32
     """With it; 1 for a kept row."""
 
 
+class Block(NamedTuple):
+    """What is known of the rows of a block that has looked back, and not been settled."""
+
+    best_B: I32
+    """Place of the most similar row kept before the block, or -1."""
+    score_B: F64
+    size_B: I32
+    bits_B: U64
+
+
 @njit(cache=True, nogil=True)
-def claim_places(rows: Rows, kept: Kept, scratch: Scratch, claims: Claims) -> None:
+def claim_places(begin: int, end: int, rows: Rows, kept: Kept, scratch: Scratch, claims: Claims) -> None:
     """Each row in keep order: a row without a similar kept row before it is kept.
 
-    Buckets hold kept rows only, so that a thousand near copies cost a thousand comparisons. Most rows of a bucket
-    are told apart by their sketches. A bucket that holds a crowd of kept rows says nothing, as long as a row has enough
-    other bands.
+    Buckets hold kept rows only, so that a thousand near copies cost a thousand comparisons. A bucket that holds a crowd
+    of kept rows says nothing, as long as a row has enough other bands.
     """
-    for at in range(len(rows.row_A)):
-        _claim(at, rows, kept, scratch, claims)
+    for at in range(begin, end):
+        own, bits = _read(at, rows, scratch)
+        best, score = _best(at, 0, own, bits, -1, rows.threshold, rows, kept, scratch)
+        _decide(at, best, score, own, bits, rows, kept, claims)
 
 
 @njit(cache=True, nogil=True)
-def look_back(first: int, last: int, rows: Rows, kept: Kept, scratch: Scratch, claims: Claims) -> None:
-    """The most similar row that was kept so far, for the rows from `first` up to `last`; nothing is kept here.
+def look_back(start: int, first: int, last: int, rows: Rows, kept: Kept, scratch: Scratch, block: Block) -> None:
+    """The most similar row that was kept so far, for the rows from `first` to `last` of the block from `start` on.
 
-    Writes size and sketch of these rows, and into the claims the position found, or -1.
+    Nothing is kept here.
     """
     for at in range(first, last):
-        near = _kept_beside(at, 0, rows, kept, scratch)
-        own = _read(at, rows, kept, scratch)
-        found, score = _best(at, own, near, -1, rows.threshold, rows, kept, scratch)
-        claims.survivor_A[at], claims.similarity_A[at] = found, score
+        own, bits = _read(at, rows, scratch)
+        best, score = _best(at, 0, own, bits, -1, rows.threshold, rows, kept, scratch)
+        i = at - start
+        block.best_B[i], block.score_B[i], block.size_B[i], block.bits_B[i] = best, score, own, bits
 
 
 @njit(cache=True, nogil=True)
-def settle(first: int, last: int, rows: Rows, kept: Kept, scratch: Scratch, claims: Claims) -> None:
+def settle(first: int, last: int, rows: Rows, kept: Kept, scratch: Scratch, block: Block, claims: Claims) -> None:
     """Keep or let go the rows of a block that has looked back: each is compared with those kept in the block before it.
 
     A row of which a bucket became crowded within the block looks at everything again, so that the outcome is that of
     `claim_places` for any size of block.
     """
     for at in range(first, last):
+        i = at - first
+        best, score, own, bits = block.best_B[i], block.score_B[i], block.size_B[i], block.bits_B[i]
         if _crowded_since(at, first, rows, kept):
-            _claim(at, rows, kept, scratch, claims)
-            continue
-        best, score = claims.survivor_A[at], claims.similarity_A[at]
-        near = _kept_beside(at, first, rows, kept, scratch)
-        if near:
-            own = _read(at, rows, kept, scratch)
-            best, score = _best(at, own, near, best, score, rows, kept, scratch)
-        _decide(at, best, score, rows, kept, claims)
+            own, bits = _read(at, rows, scratch)
+            best, score = _best(at, 0, own, bits, -1, rows.threshold, rows, kept, scratch)
+        elif _kept_since(at, first, rows, kept):
+            own, bits = _read(at, rows, scratch)
+            best, score = _best(at, first, own, bits, best, score, rows, kept, scratch)
+        _decide(at, best, score, own, bits, rows, kept, claims)
 
 
 @njit(cache=True, nogil=True)
-def _claim(at: int, rows: Rows, kept: Kept, scratch: Scratch, claims: Claims) -> None:
-    """One row, compared with all that was kept before it."""
-    near = _kept_beside(at, 0, rows, kept, scratch)
-    own = _read(at, rows, kept, scratch)
-    best, score = _best(at, own, near, -1, rows.threshold, rows, kept, scratch)
-    _decide(at, best, score, rows, kept, claims)
-
-
-@njit(cache=True, nogil=True)
-def _read(at: int, rows: Rows, kept: Kept, scratch: Scratch) -> int:
-    """Cut a row into n-grams, and note their number and sketch."""
+def _read(at: int, rows: Rows, scratch: Scratch) -> tuple[int, np.uint64]:
+    """Cut a row into n-grams; returns their number and sketch."""
     row = rows.row_A[at]
     own = cut_set(rows.bytes_C, rows.starts_N[row], rows.starts_N[row + 1], scratch.own_L)
-    kept.size_A[at], kept.sketch_A[at] = own, bits_of(scratch.own_L, own)
-    return own
+    return own, bits_of(scratch.own_L, own)
 
 
 @njit(cache=True, nogil=True)
 def _best(
-    at: int, own: int, near: int, best: int, score: float, rows: Rows, kept: Kept, scratch: Scratch
+    at: int,
+    first: int,
+    own: int,
+    bits: np.uint64,
+    best: int,
+    score: float,
+    rows: Rows,
+    kept: Kept,
+    scratch: Scratch,
 ) -> tuple[int, float]:
-    """The most similar of the kept rows noted as near, if it reaches `score`; of equal ones the first."""
-    row = rows.row_A[at]
-    for other in scratch.near_A[:near]:
-        apart = ones_in(kept.sketch_A[at] ^ kept.sketch_A[other])
-        if not may_reach(own, kept.size_A[other], apart, rows.threshold):
+    """The most similar kept row from place `first` on, if it reaches `score`; of equal ones the first."""
+    most = _most_looked_at(at, rows, kept)
+    for e in range(rows.first_A[at], rows.first_A[at + 1]):
+        bucket = rows.bucket_E[e]
+        count = kept.count_K[bucket]
+        if count > most:
             continue
-        that = rows.row_A[other]
-        if rows.group_N[that] == rows.group_N[row]:
-            size = cut_set(rows.bytes_C, rows.starts_N[that], rows.starts_N[that + 1], scratch.other_L)
-            found = similarity(scratch.own_L, own, scratch.other_L, size, rows.threshold)
+        begin = kept.first_K[bucket]
+        for s in range(begin + count - 1, begin - 1, -1):
+            other, size = _place(s, kept), int(kept.noted_S2[s, 1] & _LOWER)
+            if other < first:
+                break
+            if not may_reach(own, size, ones_in(bits ^ kept.noted_S2[s, 0]), score):
+                continue
+            if scratch.compared_M[other - scratch.begin] == at:
+                continue
+            scratch.compared_M[other - scratch.begin] = at
+            found = _similarity(at, other, own, score, rows, scratch)
             if found > score or (found == score and (best == -1 or other < best)):
                 best, score = other, found
     return best, score
 
 
 @njit(cache=True, nogil=True)
-def _kept_beside(at: int, first: int, rows: Rows, kept: Kept, scratch: Scratch) -> int:
-    """Note the kept rows from `first` on that row `at` is to be compared with, each once; returns how many."""
-    crowd, bands = rows.crowd, rows.bucket_AB.shape[1]
-    near = crowded = 0
-    for band in range(bands):
-        bucket = rows.bucket_AB[at, band]
-        crowded += int(bucket >= 0 and kept.bucket_K2[bucket, 1] > crowd.rows)
-    most = crowd.rows if bands - crowded >= crowd.bands else len(rows.row_A)
-    for band in range(bands):
-        bucket = rows.bucket_AB[at, band]
-        if bucket < 0 or kept.bucket_K2[bucket, 1] > most:
-            continue
-        other = kept.bucket_K2[bucket, 0]
-        while other >= first:
-            if scratch.compared_A[other] != at:
-                scratch.compared_A[other] = at
-                scratch.near_A[near] = other
-                near += 1
-            other = kept.before_AB[other, band]
-    return near
+def _place(s: int, kept: Kept) -> int:
+    """Where a kept row stands in `row_A`."""
+    return int(kept.noted_S2[s, 1] >> _HALF)
 
 
 @njit(cache=True, nogil=True)
-def _crowded_since(at: int, first: int, rows: Rows, kept: Kept) -> bool:
-    """Whether a bucket of row `at` holds a crowd now and did not before row `first`."""
-    for band in range(rows.bucket_AB.shape[1]):
-        bucket = rows.bucket_AB[at, band]
-        if bucket >= 0 and kept.bucket_K2[bucket, 1] > rows.crowd.rows:
-            other, since = kept.bucket_K2[bucket, 0], 0
-            while other >= first:
-                since += 1
-                other = kept.before_AB[other, band]
-            if kept.bucket_K2[bucket, 1] - since <= rows.crowd.rows:
-                return True
+def _similarity(at: int, other: int, own: int, least: float, rows: Rows, scratch: Scratch) -> float:
+    """Exact, or 0 where it cannot reach `least`, or facts differ."""
+    row, that = rows.row_A[at], rows.row_A[other]
+    if rows.group_N[that] != rows.group_N[row]:
+        return 0.0
+    size = cut_set(rows.bytes_C, rows.starts_N[that], rows.starts_N[that + 1], scratch.other_L)
+    return similarity(scratch.own_L, own, scratch.other_L, size, least)
+
+
+@njit(cache=True, nogil=True)
+def _most_looked_at(at: int, rows: Rows, kept: Kept) -> int:
+    """Kept rows up to which a bucket of a row is looked through."""
+    crowd, crowded = rows.crowd, 0
+    for e in range(rows.first_A[at], rows.first_A[at + 1]):
+        crowded += int(kept.count_K[rows.bucket_E[e]] > crowd.rows)
+    return crowd.rows if rows.bands - crowded >= crowd.bands else len(rows.row_A)
+
+
+@njit(cache=True, nogil=True)
+def _kept_since(at: int, first: int, rows: Rows, kept: Kept) -> bool:
+    """Whether a bucket of row `at` holds a row that was kept from place `first` on."""
+    for e in range(rows.first_A[at], rows.first_A[at + 1]):
+        bucket = rows.bucket_E[e]
+        count = kept.count_K[bucket]
+        if count > 0 and _place(kept.first_K[bucket] + count - 1, kept) >= first:
+            return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def _decide(at: int, best: int, score: float, rows: Rows, kept: Kept, claims: Claims) -> None:
+def _crowded_since(at: int, first: int, rows: Rows, kept: Kept) -> bool:
+    """Whether a bucket of row `at` holds a crowd now and did not before place `first`."""
+    most = rows.crowd.rows
+    for e in range(rows.first_A[at], rows.first_A[at + 1]):
+        bucket = rows.bucket_E[e]
+        if kept.count_K[bucket] > most and _place(kept.first_K[bucket] + most, kept) >= first:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _decide(
+    at: int, best: int, score: float, own: int, bits: np.uint64, rows: Rows, kept: Kept, claims: Claims
+) -> None:
     """Let a row go in favour of another, or keep it and put it into its buckets."""
     if best != -1:
         claims.survivor_A[at], claims.similarity_A[at] = best, score
         return
     claims.survivor_A[at], claims.similarity_A[at] = at, 1.0
-    for band in range(rows.bucket_AB.shape[1]):
-        bucket = rows.bucket_AB[at, band]
-        if bucket >= 0:
-            kept.before_AB[at, band] = kept.bucket_K2[bucket, 0]
-            kept.bucket_K2[bucket, 0] = at
-            kept.bucket_K2[bucket, 1] += 1
+    for e in range(rows.first_A[at], rows.first_A[at + 1]):
+        bucket = rows.bucket_E[e]
+        s = kept.first_K[bucket] + kept.count_K[bucket]
+        kept.count_K[bucket] += 1
+        if s < kept.first_K[bucket + 1]:
+            kept.noted_S2[s, 0], kept.noted_S2[s, 1] = bits, np.uint64(at) << _HALF | np.uint64(own)

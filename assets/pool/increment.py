@@ -231,7 +231,7 @@ class LexicalIndex:
                 asked_Q = np.where(crowded_BQ[band], 0, count_Q)
                 if total := int(asked_Q.sum()):
                     at_P = np.repeat(low_Q - (np.cumsum(asked_Q) - asked_Q), asked_Q) + np.arange(total)
-                    yield self._likely(np.repeat(slots, asked_Q), offset + segment.row_BN[band][at_P])
+                    yield self._likely(np.repeat(slots, asked_Q), offset + segment.rows_at(band, at_P))
 
     def _keys_of(self, slots: NDArray[np.int64]) -> NDArray[np.uint64]:
         """Band keys of some rows, made again from their texts, shape (B, Q)."""

@@ -11,7 +11,7 @@ from assets.pool.minhash import utf8_of
 from assets.pool.segments import Segment
 from assets.pool.store import Stored, open_store, save_store
 
-ROWS, ARRAYS = "rows.arrow", ("seen_N", "group_N", "key_BN", "row_BN", "size_N", "bits_N")
+ROWS, ARRAYS = "rows.arrow", ("seen_N", "group_N", "packed_BN", "size_N", "bits_N")
 
 
 def open_index(folder: Path, key: str, threshold: float) -> LexicalIndex:

@@ -2,7 +2,7 @@
 
 They hold no lock, so that threads run side by side. numba is slow to load: import this only where it runs.
 
-Shapes: C bytes, N texts, L characters of the longest, P permutations, B bands, A rows that share a bucket.
+Shapes: C bytes, N texts, L characters of the longest, P permutations, B bands.
 """
 
 import numpy as np
@@ -19,6 +19,8 @@ I64 = NDArray[np.int64]
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
+_SLACK = 1e-9
+"""More than a product of a similarity and a number of n-grams can be off by."""
 
 
 @njit(cache=True, nogil=True)
@@ -111,58 +113,6 @@ def fold_bands(signature_NP: U32, group_N: U64, first: int, width: int, key_BN: 
 
 
 @njit(cache=True, nogil=True)
-def number_buckets(key_N: U64, order_N: I64, taken: int, bucket_N: I32) -> int:
-    """Number the keys that several rows share, from `taken` on; -1 for a row alone. Returns the next free number."""
-    at = 0
-    while at < len(order_N):
-        key, end = key_N[order_N[at]], at + 1
-        while end < len(order_N) and key_N[order_N[end]] == key:
-            end += 1
-        number = -1
-        if end - at > 1:
-            number = taken
-            taken += 1
-        for i in range(at, end):
-            bucket_N[order_N[i]] = number
-        at = end
-    return taken
-
-
-@njit(cache=True, nogil=True)
-def join_rows(bucket_N: I32, first: int, head_K: I32, parent_N: I32) -> None:
-    """Put rows of one bucket into one component; the root of a component is its first row."""
-    head_K[:] = -1
-    for row in range(len(bucket_N)):
-        if bucket_N[row] < 0:
-            continue
-        bucket = bucket_N[row] - first
-        if head_K[bucket] < 0:
-            head_K[bucket] = row
-            continue
-        one, other = root_of(parent_N, head_K[bucket]), root_of(parent_N, row)
-        if one < other:
-            parent_N[other] = one
-        elif other < one:
-            parent_N[one] = other
-
-
-@njit(cache=True, nogil=True)
-def root_of(parent_N: I32, row: int) -> int:
-    """The first row of the component of `row`, halving the path to it."""
-    while parent_N[row] != row:
-        parent_N[row] = parent_N[parent_N[row]]
-        row = parent_N[row]
-    return row
-
-
-@njit(cache=True, nogil=True)
-def roots_of(parent_N: I32) -> None:
-    """Replace every parent by the root."""
-    for row in range(len(parent_N)):
-        parent_N[row] = root_of(parent_N, row)
-
-
-@njit(cache=True, nogil=True)
 def ones_in(word: np.uint64) -> int:
     """How many bits are set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -175,13 +125,14 @@ def ones_in(word: np.uint64) -> int:
 def may_reach(left: int, right: int, apart: int, least: float) -> bool:
     """Whether sets of `left` and `right` n-grams, `apart` or more of them in one set only, can be that similar."""
     both = left + right
-    return bool(min(left, right) >= least * max(left, right) and both - apart >= least * (both + apart) - 1e-9)
+    large_enough = min(left, right) >= least * max(left, right) - _SLACK
+    return bool(large_enough and both - apart >= least * (both + apart) - _SLACK)
 
 
 @njit(cache=True, nogil=True)
 def similarity(left_L: U64, left: int, right_L: U64, right: int, least: float) -> float:
     """Exact Jaccard similarity of ascending sets of `left` and `right` n-grams, or 0 where it cannot reach `least`."""
-    if min(left, right) < least * max(left, right):
+    if min(left, right) < least * max(left, right) - _SLACK:
         return 0.0
     i = j = common = 0
     while i < left and j < right:
@@ -223,7 +174,7 @@ def may_be_similar(
     for p in range(len(left_P)):
         both = left_N[left_P[p]] + right_N[right_P[p]]  # with repeats: at least as many as without
         apart = ones_in(left_bits_N[left_P[p]] ^ right_bits_N[right_P[p]])
-        found_P[p] = both - apart >= least * (both + apart) - 1e-9
+        found_P[p] = both - apart >= least * (both + apart) - _SLACK
     return found_P
 
 

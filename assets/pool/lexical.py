@@ -9,7 +9,7 @@ which threads work through side by side: what is kept in one says nothing about 
 
 Source: the first level of the AMAP report's funnel; its threshold is not published, ours is the asset's.
 
-Shapes: N rows, P permutations, B bands, A rows that share a bucket, K buckets.
+Shapes: N rows, P permutations, B bands, A rows that share a bucket, R rows of a band that do.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,6 +28,7 @@ from training.side_by_side import core_count
 
 _ROWS_AT_A_TIME = 131_072
 _BANDS_AT_A_TIME = 4
+_ROW_BITS = 26
 
 Progress = Callable[[str, int, int], None]
 """(what, done, total)."""
@@ -39,11 +40,11 @@ def silent(what: str, done: int, total: int) -> None:
 
 Facts = Sequence[str] | NDArray[np.uint64] | None
 """What must agree, one key or number per row; None: the numbers written in digits."""
-OrderedBand = Callable[[int, NDArray[np.uint64], NDArray[np.int64]], None]
-"""(band, keys of all rows, rows in order of their keys); the arrays are the caller's no longer than the call."""
+OrderedBand = Callable[[int, NDArray[np.uint64]], None]
+"""(band, keys and rows of it in order, packed by `in_order`); the array is the caller's no longer than the call."""
 
 
-def unseen(band: int, key_N: NDArray[np.uint64], order_N: NDArray[np.int64]) -> None:
+def unseen(band: int, packed_N: NDArray[np.uint64]) -> None:
     """Keep nothing of a band."""
 
 
@@ -75,6 +76,7 @@ def lexical_survivors(
     if len(texts) == 0:
         return Survival(np.empty(0, np.int64), np.empty(0, np.float32))
     utf8 = utf8_of(texts)
+    del texts  # where the caller keeps none either, a large log's lie in memory once
     return survivors_of(utf8, groups_of(utf8, facts, numbers=numbers), threshold, progress=progress)
 
 
@@ -97,12 +99,23 @@ def survivors_of(
 class Buckets(NamedTuple):
     """Which rows may be near copies of each other."""
 
-    bucket_BN: NDArray[np.int32]
-    """Bucket of each row in each band; -1 where it is alone."""
+    run_BR: list[NDArray[np.int32]]
+    """For each band, the rows of each bucket of two and more, one bucket after the other; the first row of each is
+    complemented."""
     buckets: int
     """How many there are."""
     root_N: NDArray[np.int32]
     """First row of each row's component: rows of different components share no bucket."""
+
+    def by_band(self) -> NDArray[np.int32]:
+        """Bucket of each row in each band, -1 where it is alone; shape (B, N)."""
+        from assets.pool.bucket_kernels import spread_run
+
+        bucket_BN = np.full((len(self.run_BR), len(self.root_N)), -1, dtype=np.int32)
+        taken = 0
+        for run_R, bucket_N in zip(self.run_BR, bucket_BN, strict=True):
+            taken = spread_run(run_R, taken, bucket_N)
+        return bucket_BN
 
 
 def groups_of(utf8: Utf8, facts: Facts, *, numbers: bool) -> NDArray[np.uint64]:
@@ -129,21 +142,37 @@ def shared_buckets(
     each: OrderedBand = unseen,
 ) -> Buckets:
     """Put rows that agree in a band into one bucket of it, and rows that share buckets into one component."""
-    from assets.pool.kernels import join_rows, number_buckets, roots_of
+    from assets.pool.bucket_kernels import roots_of, runs_of, shared_rows
 
-    rows, taken = len(group_N), 0
-    bucket_BN = np.empty((banding.bands, rows), dtype=np.int32)
-    root_N = np.arange(rows, dtype=np.int32)
+    bits, taken = row_bits(len(group_N)), 0
+    root_N, run_BR = np.arange(len(group_N), dtype=np.int32), list[NDArray[np.int32]]()
     for first in range(0, banding.bands, _BANDS_AT_A_TIME):
         key_BN = _keys(utf8, group_N, banding, first, pool)
-        for band, order_N in enumerate(pool.map(np.argsort, key_BN), start=first):
-            each(band, key_BN[band - first], order_N)
-            before = taken
-            taken = number_buckets(key_BN[band - first], order_N, before, bucket_BN[band])
-            join_rows(bucket_BN[band], before, np.empty(taken - before, dtype=np.int32), root_N)
+        for band, packed_N in enumerate(pool.map(in_order, key_BN), start=first):
+            each(band, packed_N)
+            run_BR.append(np.empty(shared_rows(packed_N, bits), dtype=np.int32))
+            taken += runs_of(packed_N, bits, root_N, run_BR[-1])
         progress("bands", min(first + _BANDS_AT_A_TIME, banding.bands), banding.bands)
     roots_of(root_N)
-    return Buckets(bucket_BN, taken, root_N)
+    return Buckets(run_BR, taken, root_N)
+
+
+def row_bits(rows: int) -> int:
+    """Bits of a packed key that say the row: 26, or more where there are more rows than that numbers."""
+    return max(_ROW_BITS, (rows - 1).bit_length())
+
+
+def in_order(key_N: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Band keys with their rows, ascending, in place: the upper bits of the key, then `row_bits` bits for the row.
+
+    The 38 bits left of a key let 800 pairs of twenty million rows through that differ in all 64, to be compared.
+    """
+    bits = np.uint64(row_bits(len(key_N)))
+    np.right_shift(key_N, bits, out=key_N)
+    np.left_shift(key_N, bits, out=key_N)
+    np.bitwise_or(key_N, np.arange(len(key_N), dtype=np.uint64), out=key_N)
+    key_N.sort()
+    return key_N
 
 
 def band_keys(utf8: Utf8, group_N: NDArray[np.uint64], banding: Banding) -> NDArray[np.uint64]:

@@ -94,7 +94,7 @@ def _by_bands(
     progress: Progress,
 ) -> tuple[NDArray[np.int64], _Candidates]:
     """Rows in components, and the bands' buckets; a row and its survivor are always in one component."""
-    from assets.pool.kernels import join_rows, roots_of
+    from assets.pool.bucket_kernels import join_all, roots_of
 
     def told(what: str, done: int, total: int) -> None:
         """The layer has bands of its own."""
@@ -103,10 +103,11 @@ def _by_bands(
     banding = bands_for(floor, recall=_RECALL)
     found = shared_buckets(utf8_of(texts.gather(rows_A)), group_N[rows_A], banding, pool, told)
     survivor_A = np.searchsorted(rows_A, survival.survivor_N[rows_A])
-    join_rows(survivor_A.astype(np.int32), 0, np.empty(len(rows_A), np.int32), found.root_N)
+    join_all(survivor_A.astype(np.int64), found.root_N)
     roots_of(found.root_N)
     order_A = np.argsort(found.root_N, kind="stable")
-    candidates = _Candidates(found.root_N[order_A].astype(np.int64), found.bucket_BN[:, order_A], found.buckets, _MOST)
+    bucket_BA = found.by_band()[:, order_A]
+    candidates = _Candidates(found.root_N[order_A].astype(np.int64), bucket_BA, found.buckets, _MOST)
     return rows_A[order_A], candidates
 
 

@@ -1,6 +1,6 @@
 """A segment of the lexical index: rows that came together, with their band keys in order and a sketch of each.
 
-Below `increment.py`: who may be similar to a row is a search in each segment and not a scan. Keys take 12 bytes a row
+Below `increment.py`: who may be similar to a row is a search in each segment and not a scan. Keys take 8 bytes a row
 and band, more than all else about a row: those of a large log go to disk band by band, and are mapped from there.
 
 Shapes: N rows of a segment, B bands, Q keys asked for.
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool.lexical import Facts, band_keys, groups_of
+from assets.pool.lexical import Facts, band_keys, groups_of, in_order, row_bits
 from assets.pool.minhash import Banding, Utf8, utf8_of
 
 LAST = np.iinfo(np.int64).max
@@ -29,10 +29,8 @@ class Segment(NamedTuple):
     """Microseconds since the epoch."""
     utf8: Utf8
     group_N: NDArray[np.uint64]
-    key_BN: NDArray[np.uint64]
-    """Sorted in each band."""
-    row_BN: NDArray[np.int32]
-    """Which row each key is of."""
+    packed_BN: NDArray[np.uint64]
+    """Keys and rows of each band as `assets.pool.lexical.in_order` packs them."""
     size_N: NDArray[np.int32]
     """N-grams of each row, repeats included."""
     bits_N: NDArray[np.uint64]
@@ -41,10 +39,19 @@ class Segment(NamedTuple):
     def found(self, band: int, key_Q: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the rows with each key begin in a band, and how many there are."""
         order_Q = np.argsort(key_Q)  # searched in order, neighbours lie in the same pages
-        asked_Q, low_Q, high_Q = key_Q[order_Q], np.empty(len(key_Q), np.int64), np.empty(len(key_Q), np.int64)
-        low_Q[order_Q] = np.searchsorted(self.key_BN[band], asked_Q, side="left")
-        high_Q[order_Q] = np.searchsorted(self.key_BN[band], asked_Q, side="right")
+        low_Q, high_Q = np.empty(len(key_Q), np.int64), np.empty(len(key_Q), np.int64)
+        low_Q[order_Q] = np.searchsorted(self.packed_BN[band], key_Q[order_Q] & ~self._row_mask, side="left")
+        high_Q[order_Q] = np.searchsorted(self.packed_BN[band], key_Q[order_Q] | self._row_mask, side="right")
         return low_Q, high_Q - low_Q
+
+    def rows_at(self, band: int, at_P: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows whose keys lie at some places of a band."""
+        rows_P: NDArray[np.int64] = (self.packed_BN[band][at_P] & self._row_mask).astype(np.int64)
+        return rows_P
+
+    @property
+    def _row_mask(self) -> np.uint64:
+        return np.uint64((1 << row_bits(len(self.ids))) - 1)
 
     @property
     def texts(self) -> pl.Series:
@@ -56,7 +63,7 @@ class Segment(NamedTuple):
 
 
 class OrderedKeys:
-    """Band keys of a segment in the making, in memory or in two files of a folder."""
+    """Band keys of a segment in the making, in memory or in a file of a folder."""
 
     def __init__(self, banding: Banding, rows: int, folder: Path | None = None) -> None:
         """Make room for `rows` rows.
@@ -64,36 +71,31 @@ class OrderedKeys:
         Args:
             banding: how signatures are cut.
             rows: of the segment.
-            folder: where the files go, which is made; None keeps all in memory.
+            folder: where the file goes, which is made; None keeps all in memory.
         """
         shape = (banding.bands, rows)
-        self._files: list[_Growing] = []
+        self._file: _Growing | None = None
         if folder is None:
-            self._key_BN, self._row_BN = np.empty(shape, np.uint64), np.empty(shape, np.int32)
+            self._packed_BN = np.empty(shape, np.uint64)
         else:
             folder.mkdir(parents=True, exist_ok=True)
-            self._files = [
-                _Growing(folder / "key_BN.npy", shape, np.uint64),
-                _Growing(folder / "row_BN.npy", shape, np.int32),
-            ]
+            self._file = _Growing(folder / "packed_BN.npy", shape, np.uint64)
 
-    def add(self, band: int, key_N: NDArray[np.uint64], order_N: NDArray[np.int64]) -> None:
+    def add(self, band: int, packed_N: NDArray[np.uint64]) -> None:
         """Take in the keys of the next band; see `assets.pool.lexical.OrderedBand`.
 
         Raises:
             OSError: the disk is full.
         """
-        if not self._files:
-            self._key_BN[band], self._row_BN[band] = key_N[order_N], order_N
+        if self._file is None:
+            self._packed_BN[band] = packed_N
         else:
-            self._files[0].append(key_N[order_N])
-            self._files[1].append(order_N.astype(np.int32))
+            self._file.append(packed_N)
 
-    def arrays(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """Keys, sorted in each band, and which row each is of; (B, N) both."""
-        if not self._files:
-            return self._key_BN, self._row_BN
-        return self._files[0].mapped(), self._files[1].mapped()
+    def packed(self) -> NDArray[np.uint64]:
+        """Keys and rows of all bands, (B, N)."""
+        packed_BN: NDArray[np.uint64] = self._packed_BN if self._file is None else self._file.mapped()
+        return packed_BN
 
 
 class _Growing:
@@ -136,7 +138,7 @@ def segment_of(
     utf8, keys = utf8_of(texts), OrderedKeys(banding, len(texts))
     group_N = groups_of(utf8, facts, numbers=True)
     for band, key_N in enumerate(band_keys(utf8, group_N, banding)):
-        keys.add(band, key_N, np.argsort(key_N))
+        keys.add(band, in_order(key_N))
     return segment_with(ids, first_seen, utf8, group_N, keys)
 
 
@@ -150,7 +152,7 @@ def segment_with(
     """The segment of rows whose keys are in order already."""
     seen_N = first_seen.cast(pl.Int64).fill_null(LAST).to_numpy()
     names = pl.Series("id", ids, dtype=pl.String)
-    return Segment(names, seen_N, utf8, group_N, *keys.arrays(), *_sketched(utf8))
+    return Segment(names, seen_N, utf8, group_N, keys.packed(), *_sketched(utf8))
 
 
 def picked(utf8: Utf8, rows_Q: NDArray[np.int64]) -> Utf8:

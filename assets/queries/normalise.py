@@ -19,8 +19,9 @@ ID_BYTES: Final = 10
 ROWS_AT_ONCE: Final = 500_000
 QUERY_COLUMNS: Final = ("query_id", "text", "normal", "context", "language", "support", "first_seen", "last_seen")
 
-_ODD: Final = r"[^a-z0-9 ]|  |^ | $|^$"
-"""What a lower-case text must contain to need more than lower case."""
+_ODD: Final = r"[^a-z0-9 \u4E00-\u9FFF]|  |^ | $|^$|[\u4E00-\u9FFF] [\u4E00-\u9FFF]"
+"""What a text must contain to be changed by folding, or by more than lower case: most queries of a log do not. The
+ideographs named here have no other width or case."""
 _STEPS: Final = (
     (r"[\u00AD\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\uFE00-\uFE0F\uFEFF]", ""),  # invisible
     ("[‘’‚‛′ʼ`´]", "'"),
@@ -76,9 +77,18 @@ def fold(text: pl.Series) -> pl.Series:
     Signs that carry meaning stay: `3.5`, `10:30`, `2026-06-12`, `-5`, `c#`, `50%`, `<phone>`. White space between two
     Chinese characters goes. A text of punctuation only keeps it, so that no normal form is empty. Null stays null.
     """
-    low = text.str.to_lowercase()
-    odd = low.str.contains(_ODD).fill_null(False).arg_true()
-    return low.scatter(odd, _fold_odd(text.gather(odd))) if len(odd) else low
+    odd = _is_odd(text)
+    if not len(odd):
+        return text
+    cased = text.gather(odd)
+    low = cased.str.to_lowercase()
+    still = _is_odd(low)
+    low = low.scatter(still, _fold_odd(cased.gather(still))) if len(still) else low
+    return text.clone().scatter(odd, low)  # it writes into the series that it is asked of
+
+
+def _is_odd(text: pl.Series) -> pl.Series:
+    return text.str.contains(_ODD).fill_null(False).arg_true()
 
 
 def _fold_odd(text: pl.Series) -> pl.Series:

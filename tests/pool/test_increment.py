@@ -174,7 +174,7 @@ def test_killed_before_the_manifest_the_index_is_as_it_was(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize("damage", ["gone", "torn"])
-@pytest.mark.parametrize("file", ["rows.arrow", "key_BN.npy", "survivor_S.npy"])
+@pytest.mark.parametrize("file", ["rows.arrow", "packed_BN.npy", "survivor_S.npy"])
 def test_a_damaged_index_is_made_anew(tmp_path: Path, file: str, damage: str) -> None:
     rows = rows_of(DAY_ONE, [0] * 4)
     expected = lexical_layer(rows, tmp_path, threshold=0.7, policy=Policy())

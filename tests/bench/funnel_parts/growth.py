@@ -26,18 +26,25 @@ def child(log: str) -> None:
 
 def _survivors(log: Path, most: int | None = None) -> dict[str, float]:
     from assets.pool.lexical import lexical_survivors
+
+    exact: dict[str, float] = {}
+    survival = lexical_survivors(_distinct(log, most, exact), None, 0.85)
+    return exact | {"distinct": len(survival.survivor_N), "kept": int(survival.kept_N.sum())}
+
+
+def _distinct(log: Path, most: int | None, took: dict[str, float]) -> pl.Series:
+    """Folded texts without exact duplicates, and into `took` the seconds that this took."""
     from assets.queries.normalise import fold
+    from training.side_by_side import on_every_core
+
+    def folded(path: Path) -> pl.Series:
+        """One file's texts."""
+        return fold(pl.read_parquet(path, columns=["text"])["text"].slice(0, most))
 
     started = time.perf_counter()
-    pieces = [
-        fold(pl.read_parquet(path, columns=["text"])["text"].slice(0, most))
-        for path in sorted(log.parent.glob(log.name))
-    ]
-    distinct = pl.concat(pieces).unique(maintain_order=True)
-    pieces.clear()
-    exact_s = time.perf_counter() - started
-    kept = int(lexical_survivors(distinct, None, 0.85).kept_N.sum())
-    return {"exact_s": exact_s, "distinct": len(distinct), "kept": kept}
+    distinct = pl.concat(on_every_core(folded, sorted(log.parent.glob(log.name)))).unique(maintain_order=True)
+    took["exact_s"] = time.perf_counter() - started
+    return distinct
 
 
 def growth(sizes: list[int], folder: Path) -> list[Row]:
