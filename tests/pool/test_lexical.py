@@ -1,6 +1,7 @@
 """Near copies in letters: what counts as one, which of them stays, and that the order of rows changes nothing."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from assets.pool.facts import facts_of
 from assets.pool.kernels import cut_set
-from assets.pool.lexical import lexical_survivors
+from assets.pool.lexical import groups_of, in_order, lexical_survivors, row_bits, shared_buckets, silent
 from assets.pool.minhash import bands_for, gram_hash, signatures, utf8_of
 from assets.pool.shingles import shingles_of, spelled
 from assets.pool.survival import dropped_rows, kept_rows
@@ -184,6 +185,45 @@ def test_no_chain_of_neighbours_pulls_unlike_texts_together() -> None:
     result = lexical_survivors(chain, [""] * 4, 0.8)
     assert result.survivor_N.tolist() == [0, 0, 2, 2]
     assert jaccard(chain[0], chain[2]) < 0.8
+
+
+def test_a_pair_exactly_at_a_threshold_that_no_float_holds_is_a_copy() -> None:
+    long = "abcdefghijklmnopqrstuvwxyz0"
+    short = long[:16]
+    assert jaccard(long, short) == 14 / 25 == 0.56
+    assert 0.56 * 25 > 14, "the product that a bound compares is larger than what it bounds"
+    assert lexical_survivors([long, short], ["", ""], 0.56).survivor_N.tolist() == [0, 0]
+    assert lexical_survivors([short, long], ["", ""], 0.56).survivor_N.tolist() == [0, 0]
+
+
+def test_keys_in_order_name_their_rows_and_rows_of_equal_keys_stay_in_order() -> None:
+    keys = np.array([7 << 40, 3 << 40, 7 << 40, (1 << 63) + 5, 3 << 40], dtype=np.uint64)
+    packed = in_order(keys.copy())
+    assert (packed & np.uint64((1 << row_bits(len(keys))) - 1)).tolist() == [1, 4, 0, 2, 3]
+    assert row_bits(0) == row_bits(1 << 26) == 26
+    assert row_bits((1 << 26) + 1) == 27
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.text(alphabet="abc", min_size=1, max_size=5), min_size=1, max_size=40))
+def test_buckets_hold_the_rows_that_agree_in_a_band_and_components_the_rows_that_hang_together(
+    texts: list[str],
+) -> None:
+    utf8, banding = utf8_of(pl.Series(texts)), bands_for(0.8)
+    signature_NP = signatures(pl.Series(texts), banding.permutations)
+    with ThreadPoolExecutor(2) as pool:
+        found = shared_buckets(utf8, groups_of(utf8, [""] * len(texts), numbers=False), banding, pool, silent)
+    near = np.zeros((len(texts), len(texts)), dtype=np.bool_)
+    for band, bucket_N in enumerate(found.by_band()):
+        cut = signature_NP[:, band * banding.rows : (band + 1) * banding.rows]
+        agree = (cut[:, None] == cut[None]).all(axis=2)
+        near |= agree
+        np.testing.assert_array_equal(bucket_N >= 0, agree.sum(axis=1) > 1)
+        together = (bucket_N[:, None] == bucket_N[None]) & (bucket_N[:, None] >= 0)
+        np.testing.assert_array_equal(together | np.eye(len(texts), dtype=np.bool_), agree)
+    for _ in texts:
+        near = near @ near
+    np.testing.assert_array_equal(found.root_N, near.argmax(axis=1))
 
 
 def test_no_rows_are_no_error_and_bad_input_is_one() -> None:

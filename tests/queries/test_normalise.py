@@ -73,6 +73,20 @@ def test_folding_twice_changes_nothing(text: str) -> None:
     assert normal(once) == once
 
 
+def test_ideographs_fold_as_they_do_in_a_text_that_has_to_be_worked_on() -> None:
+    signs = [chr(point) for point in range(0x4E00, 0xA000)]
+    texts = pl.Series([text for sign in signs for text in (sign, f"a {sign}b 1{sign}", f"{sign} {sign} {sign} a")])
+    worked_on = fold(texts + "\u200b")  # an invisible sign, which goes
+    assert (fold(texts) == worked_on).all()
+    assert fold(texts)[0] == "一"
+    assert fold(texts)[2] == "一一一 a"
+
+
+@pytest.mark.parametrize("text", ["ABC", "北京 Hotel", "İstanbul", "Ｋ", "K", "ｋ 北京", "a\u3000b", "㐀 㐀"])
+def test_what_only_looks_folded_is_worked_on(text: str) -> None:
+    assert normal(text) == normal(text + "\u200b")
+
+
 def test_folding_leaves_its_input_alone() -> None:
     texts = pl.Series(["Paris?", None, "北京 天气"])
     fold(texts)
