@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_SLACK = 1e-4
+"""More than single precision is off by in the similarity of two unit vectors, whatever the device."""
+
 
 class Nearest(NamedTuple):
     """The K most similar stored vectors of each query, best first; row -1 where fewer than K are stored."""
@@ -68,6 +71,39 @@ class Index:
         asked_QD, cell_QC = checked(vectors_QD), np.ascontiguousarray(cell_QC)
         similarity_QK, row_QK = search_preassigned(self._index, asked_QD, k, cell_QC)  # type: ignore[no-untyped-call]
         return Nearest(similarity_QK, row_QK)
+
+    def reaching(self, vectors_QD: NDArray[np.float32], least: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every stored vector that may be as similar as `least`, for each asked one: which asked one, and which stored.
+
+        Single precision lets some through that are not.
+        """
+        ask_Q, k, pieces = np.arange(len(vectors_QD)), 2, [np.empty((0, 2), dtype=np.int64)]
+        while len(ask_Q) and len(self):
+            k = min(k, len(self))
+            near = self.nearest(vectors_QD[ask_Q], k)
+            close_QK = near.similarity_QK >= least - _SLACK
+            more_Q = close_QK[:, -1] & (k < len(self))  # there may be others as close
+            close_QK[more_Q] = False
+            of_P, rank_P = np.nonzero(close_QK)
+            pieces.append(np.stack([ask_Q[of_P], near.row_QK[of_P, rank_P]], axis=1))
+            ask_Q, k = ask_Q[more_Q], 8 * k
+        both_P2 = np.concatenate(pieces)
+        return both_P2[:, 0], both_P2[:, 1]
+
+    def within(self, vectors_QD: NDArray[np.float32], least: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Every earlier one of the asked vectors that may be as similar, for each of them."""
+        similar_QQ = checked(vectors_QD) @ checked(vectors_QD).T
+        later_P, earlier_P = np.nonzero(np.tril(similar_QQ >= least - _SLACK, -1))
+        return later_P, earlier_P
+
+
+def has_gpu() -> bool:
+    """Whether FAISS searches on one."""
+    try:
+        import faiss
+    except ModuleNotFoundError:
+        return False
+    return bool(faiss.get_num_gpus() > 0)
 
 
 def cells_of(vectors_ND: NDArray[np.float32], count: int, *, seed: int = 0) -> NDArray[np.float32]:

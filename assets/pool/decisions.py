@@ -16,12 +16,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from assets.pool import semantic
-from assets.pool.semantic import claim, decided_as_one, sampled_recall, trained_on
+from assets.pool.semantic import claim, sampled_recall
 from assets.pool.store import Stored, open_store, save_store
 from assets.pool.survival import Survival
 from assets.pool.vectors import Vectors
 
+_SEARCHED = 4096
+"""Rows of a group from which on the search is measured against brute force."""
 ROWS = "rows.arrow"
 SCHEMA = {"query_id": pl.String, "group": pl.Int64, "place": pl.Int64, "survivor": pl.Int64, "similarity": pl.Float32}
 
@@ -37,7 +38,7 @@ class Decisions(NamedTuple):
     now: int
     """Rows that were decided now."""
     recall: float | None
-    """`sampled_recall` of the largest group, or None where it was searched whole."""
+    """`sampled_recall` of the largest group, or None where that is small."""
 
 
 class Groups(NamedTuple):
@@ -140,9 +141,8 @@ def _standing(
 ) -> tuple[NDArray[np.int64], Survival]:
     """How many of the first rows of each group are decided, and by place what was decided about them."""
     known = remembered if remembered is not None else pl.DataFrame(schema=SCHEMA)
-    known = known.with_columns(size=pl.len().over("group"))
     was = query_ids.to_frame().join(known, on="query_id", how="left", maintain_order="left").fill_null(-1)
-    group_N, place_N, size_N = (was[name].to_numpy() for name in ("group", "place", "size"))
+    group_N, place_N = was["group"].to_numpy(), was["place"].to_numpy()
     first_N = np.repeat(groups.starts_G[:-1], groups.sizes_G)
     same_N = (place_N == groups.place_N) & (group_N == group_N[first_N])
     survival = Survival(was["survivor"].to_numpy().copy(), was["similarity"].to_numpy().copy())
@@ -150,17 +150,12 @@ def _standing(
         return np.empty(0, np.int64), survival
     sizes_N = np.repeat(groups.sizes_G, groups.sizes_G)
     holds_G = np.minimum.reduceat(np.where(same_N, sizes_N, groups.place_N), groups.starts_G[:-1])
-    was_G = np.maximum(size_N[groups.starts_G[:-1]], 0)
-    for group in np.flatnonzero(np.maximum(was_G, groups.sizes_G) > semantic.LARGE).tolist():
-        now = int(groups.sizes_G[group])
-        if not decided_as_one(int(was_G[group]), now) or holds_G[group] < trained_on(now):
-            holds_G[group] = 0
     return holds_G, survival
 
 
 def _recall(vectors: Vectors, groups: Groups, by_place: Survival, threshold: float) -> float | None:
     largest = int(groups.sizes_G.argmax()) if len(groups.sizes_G) else 0
-    if not len(groups.sizes_G) or not trained_on(int(groups.sizes_G[largest])):
+    if not len(groups.sizes_G) or groups.sizes_G[largest] < _SEARCHED:
         return None
     mine = slice(groups.starts_G[largest], groups.starts_G[largest + 1])
     own = Survival(by_place.survivor_N[mine], by_place.similarity_N[mine])

@@ -1,11 +1,12 @@
-"""The inner loops of the geometric layer, compiled: distances between single rows, and what is decided by them.
+"""The inner loops of the semantic and geometric layers, compiled: distances of single rows, and what they decide.
 
 Matrix products say which pairs could matter; what is compared and kept is always `square_between`. So no result
 depends on the number of threads or on the size of a block.
 
 They hold no lock. numba is slow to load: import this only where it runs.
 
-Shapes: N points, D dimensions, R rows, K picks, H candidates, L cells.
+Shapes: N points, D dimensions, R rows, K picks, H candidates, L cells, Q asked vectors, F near and
+G far features, P pairs.
 """
 
 from heapq import heapify, heappop, heapreplace
@@ -160,3 +161,43 @@ def central_rows(points_ND: F32, order_N: I64, starts_L: I64) -> I64:
             if central > best + 1e-6:
                 best, central_L[cell] = central, row
     return central_L
+
+
+@njit(cache=True, nogil=True)
+def pass_bounds(
+    bound_QN: F32,
+    asked_QF: F32,
+    asked_QG: F32,
+    other_NF: F32,
+    other_NG: F32,
+    least: np.float32,
+    found_P2: NDArray[np.int32],
+) -> int:
+    """Write the pairs whose bound reaches `least`, and still does along more directions; returns how many.
+
+    Args:
+        bound_QN: of every pair, from its near features.
+        asked_QF: near features of `assets.pool.projections`, the last of them what remains.
+        asked_QG: far features.
+        other_NF: near features of the others.
+        other_NG: far features of the others.
+        least: what has to be reached.
+        found_P2: room for as many pairs as there are bounds.
+    """
+    found, lane, last = 0, 64, asked_QF.shape[1] - 1
+    for q in range(bound_QN.shape[0]):
+        bound_N = bound_QN[q]
+        for start in range(0, len(bound_N), lane):
+            stop, any_reaches = min(start + lane, len(bound_N)), False
+            for n in range(start, stop):
+                any_reaches |= bound_N[n] >= least
+            if not any_reaches:
+                continue
+            for n in range(start, stop):
+                if bound_N[n] < least:
+                    continue
+                closer = bound_N[n] - asked_QF[q, last] * other_NF[n, last] + dot(asked_QG[q], other_NG[n])
+                if closer >= least:
+                    found_P2[found, 0], found_P2[found, 1] = q, n
+                    found += 1
+    return found

@@ -1,38 +1,34 @@
 """Semantic layer of the funnel: requests that mean nearly the same, inside each <primary, secondary> bucket.
 
 The keep rule of `assets.pool.survival` with cosine similarity of embeddings, one group of rows with equal bucket and
-facts at a time: every row is searched among the rows kept before it. Kept rows go into a growing index a block at a
-time, so memory follows the kept rows and one block, however large a group is. The index proposes in single precision,
-`assets.pool.vectors.cosines` decides without rounding.
-
-In a group of more than `LARGE` rows the search visits only the cells nearest to a row (IVF): a row as similar as the
-threshold lies in one of them nearly always; `sampled_recall` measures how nearly. Cells come from the first rows of
-the group in keep order and are made anew whenever it has doubled, so a row's decision never depends on later ones but
-through the number of doublings, and `decided_as_one` says when that changed.
+facts at a time: every row is compared with the rows kept before it. Kept rows go into a growing set a block at a time,
+so memory follows the kept rows and one block, however large a group is. `assets.pool.projections` proposes all that may
+be similar enough (FAISS where there is a GPU), `assets.pool.vectors.cosines_of_pairs` decides without rounding. So what
+is kept is what brute force would keep, on any machine and for any size of block; `sampled_recall` makes sure.
 
 Source: the second level of the AMAP report's funnel; its threshold is not published, ours is measured (see the asset).
 
-Shapes: N rows, D dimensions, R rows of one group in keep order, B rows of one block, K kept rows, S sampled rows.
+Shapes: N rows, D dimensions, R rows of one group in keep order, B rows of one block, K kept rows, S sampled rows,
+P pairs.
 """
 
-import math
+from contextlib import nullcontext
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assets.pool.projections import Projections, narrow_products
 from assets.pool.survival import Survival
-from assets.pool.vectors import Half, Vectors, cosines, cosines_of_pairs, directions, nearest_cells, rounded
-from resources.neighbours import Index, cells_of
+from assets.pool.vectors import Half, Vectors, cosines, cosines_of_pairs, directions
+from resources.neighbours import Index, has_gpu
 
 _BLOCK = 1024
-LARGE = 30_000
-"""Rows of one group from which on cells are searched instead of everything; ours."""
-_PROBES = 16
-_PER_CELL = 40
-"""Rows that each cell is made from; ours."""
+_SEEN = 8192
+"""Rows of a group, drawn evenly, from which a search learns where vectors of its kind lie."""
 _SAMPLE = 500
-_SLACK = 2e-5
-"""More than single precision can be off by in the similarity of two unit vectors of some hundred dimensions."""
+_PAIRS_AT_ONCE = 16_384
 
 
 def claim(vectors: Vectors, rows_R: NDArray[np.int64], threshold: float, settled: Survival, first: int) -> Survival:
@@ -46,121 +42,109 @@ def claim(vectors: Vectors, rows_R: NDArray[np.int64], threshold: float, settled
         first: position of the first row to decide.
     """
     survivor_R, similarity_R = settled.survivor_N.copy(), settled.similarity_N.copy()
-    kept = _Kept(vectors, rows_R)
-    begin = first - first % _BLOCK  # blocks lie where a run from the start has them: within one, all rows are compared
-    before_K = np.flatnonzero(survivor_R[:begin] == np.arange(begin))
-    for start in range(0, len(before_K), _BLOCK):
-        position_B = before_K[start : start + _BLOCK]
-        half_BD = vectors.half(rows_R[position_B])
-        kept.add(half_BD, position_B, kept.cells_of(half_BD, 1))
-    for start in range(begin, len(rows_R), _BLOCK):
-        half_BD = vectors.half(rows_R[start : start + _BLOCK])
-        cell_BC, stop = kept.cells_of(half_BD, _PROBES), start + len(half_BD)
-        best_B, found_B = kept.nearest(half_BD, cell_BC, threshold)
-        _claim_in_block(half_BD, best_B, found_B, start, threshold)
-        survivor_R[start:stop], similarity_R[start:stop] = found_B, np.minimum(best_B, 1.0)
-        stays_B = found_B == np.arange(start, stop)
-        kept.add(half_BD[stays_B], found_B[stays_B], cell_BC[stays_B] if cell_BC is not None else None)
+    with narrow_products() if len(rows_R) > _BLOCK else nullcontext():
+        kept = _Kept(vectors, rows_R, threshold, np.flatnonzero(survivor_R[:first] == np.arange(first)))
+        for start in range(first, len(rows_R), _BLOCK):
+            best_B, found_B = kept.decide(start)
+            survivor_R[start : start + len(found_B)] = found_B
+            similarity_R[start : start + len(found_B)] = np.minimum(best_B, 1.0)
     return Survival(survivor_R, similarity_R)
 
 
-def trained_on(size: int) -> int:
-    """How many of the first rows of a group of `size` its cells are made from; 0 where everything is searched."""
-    if size <= LARGE:
-        return 0
-    whole = _before_doubling(size)
-    return min(whole, _PER_CELL * _cells(whole))
+class _Pairs(NamedTuple):
+    """Rows of one block that are similar enough, the earlier of two ascending."""
 
-
-def decided_as_one(before: int, now: int) -> bool:
-    """Whether a group that had `before` rows and has `now` is searched through the same cells, or both times whole."""
-    return trained_on(before) == trained_on(now)
-
-
-def _before_doubling(size: int) -> int:
-    """`LARGE` doubled as often as `size` allows."""
-    return LARGE << ((size // LARGE).bit_length() - 1)
-
-
-def _cells(whole: int) -> int:
-    return round(2 * math.sqrt(whole))
+    earlier_P: NDArray[np.int64]
+    later_P: NDArray[np.int64]
+    similarity_P: NDArray[np.float64]
 
 
 class _Kept:
-    """The rows of one group that were kept so far, and where to look for the one most similar to a row."""
+    """The rows of one group that were kept so far, and which of them are similar to a row."""
 
-    def __init__(self, vectors: Vectors, rows_R: NDArray[np.int64]) -> None:
-        self._vectors, self._rows_R = vectors, rows_R
-        self._position_K = np.empty(0, np.int64)
-        self._index: Index | None = None
-        self._cells_CD: Half | None = None
-        if trained := trained_on(len(rows_R)):
-            first_TD = directions(vectors.half(rows_R[:trained]))
-            self._cells_CD = rounded(cells_of(first_TD, _cells(_before_doubling(len(rows_R)))))
+    def __init__(
+        self, vectors: Vectors, rows_R: NDArray[np.int64], threshold: float, position_K: NDArray[np.int64]
+    ) -> None:
+        self._vectors, self._rows_R, self._threshold, self._position_K = vectors, rows_R, threshold, position_K
+        self._search = self._search_of_group() if len(rows_R) > _BLOCK else None  # one block needs none
+        if self._search is not None:
+            for start in range(0, len(position_K), _BLOCK):
+                self._search.add(directions(vectors.half(rows_R[position_K[start : start + _BLOCK]])))
 
-    def cells_of(self, half_BD: Half, count: int) -> NDArray[np.int64] | None:
-        """Where to look for rows like these, their own cell first; None where everything is searched."""
-        return None if self._cells_CD is None else nearest_cells(half_BD, self._cells_CD, count)
-
-    def add(self, half_BD: Half, position_B: NDArray[np.int64], cell_BC: NDArray[np.int64] | None) -> None:
-        """Take in rows that were kept; nothing is searched in a group of one block."""
-        if len(self._rows_R) <= _BLOCK or not len(half_BD):
-            return
-        if self._index is None:
-            self._index = Index(half_BD.shape[1], cells=0 if self._cells_CD is None else len(self._cells_CD))
-        self._index.add(directions(half_BD), None if cell_BC is None else cell_BC[:, 0])
-        self._position_K = np.concatenate([self._position_K, position_B])
-
-    def nearest(
-        self, half_BD: Half, cell_BC: NDArray[np.int64] | None, threshold: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Similarity and position of the kept row most similar to each row; -2 and -1 where none is similar enough.
-
-        Of equally similar ones the first.
-        """
+    def decide(self, start: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Similarity and position of the survivor of each row of the block from `start` on; what is kept is added."""
+        half_BD = self._vectors.half(self._rows_R[start : start + _BLOCK])
         best_B, found_B = np.full(len(half_BD), -2.0), np.full(len(half_BD), -1)
-        ask_Q, k = np.arange(len(half_BD) if self._index is not None else 0), 2
-        while len(ask_Q) and self._index is not None:
-            near = self._index.nearest(directions(half_BD[ask_Q]), k, None if cell_BC is None else cell_BC[ask_Q])
-            least_Q = np.maximum(near.similarity_QK[:, 0] - 2 * _SLACK, threshold - _SLACK)
-            close_QK = (near.similarity_QK >= least_Q[:, None]) & (near.row_QK >= 0)
-            more_Q = close_QK[:, -1] & (k < len(self._index))  # another one as close may not have been named
-            close_QK[more_Q] = False
-            of_P, rank_P = np.nonzero(close_QK)
-            self._decide(half_BD, ask_Q[of_P], self._position_K[near.row_QK[of_P, rank_P]], best_B, found_B)
-            ask_Q, k = ask_Q[more_Q], min(8 * k, len(self._index))
-        found_B[best_B < threshold] = -1
-        best_B[best_B < threshold] = -2.0
+        if self._search is None:
+            similar_BB = cosines(half_BD, half_BD)
+            earlier_P, later_P = np.nonzero(np.triu(similar_BB >= self._threshold, 1))
+            _claim_in_block(_Pairs(earlier_P, later_P, similar_BB[earlier_P, later_P]), best_B, found_B, start)
+            return best_B, found_B
+        direction_BD = directions(half_BD)
+        self._look_back(*self._search.reaching(direction_BD, self._threshold), half_BD, best_B, found_B)
+        later_P, earlier_P = self._search.within(direction_BD, self._threshold)
+        before = best_B[earlier_P] < 0  # a row that has a survivor already stands for none
+        later_P, earlier_P = later_P[before], earlier_P[before]
+        similarity_P = _similarities(half_BD, later_P, half_BD, earlier_P)
+        order_P = np.lexsort((later_P, earlier_P))
+        order_P = order_P[similarity_P[order_P] >= self._threshold]
+        within = _Pairs(earlier_P[order_P], later_P[order_P], similarity_P[order_P])
+        _claim_in_block(within, best_B, found_B, start)
+        stays_B = found_B == np.arange(start, start + len(half_BD))
+        self._search.add(direction_BD[stays_B])
+        self._position_K = np.concatenate([self._position_K, found_B[stays_B]])
         return best_B, found_B
 
-    def _decide(
+    def _look_back(
         self,
-        half_BD: Half,
         row_P: NDArray[np.int64],
-        position_P: NDArray[np.int64],
+        kept_P: NDArray[np.int64],
+        half_BD: Half,
         best_B: NDArray[np.float64],
         found_B: NDArray[np.int64],
     ) -> None:
-        """Write the best of the pairs of each row."""
-        similarity_P = cosines_of_pairs(half_BD[row_P], self._vectors.half(self._rows_R[position_P]))
-        order_P = np.lexsort((position_P, -similarity_P, row_P))
-        row_U, first_U = np.unique(row_P[order_P], return_index=True)
-        best_B[row_U], found_B[row_U] = similarity_P[order_P][first_U], position_P[order_P][first_U]
+        """Write, for each row, the most similar of the kept rows proposed for it; of equally similar ones the first."""
+        for start in range(0, len(row_P), _PAIRS_AT_ONCE):
+            part = slice(start, start + _PAIRS_AT_ONCE)
+            row_C, position_C = row_P[part], self._position_K[kept_P[part]]
+            similarity_C = cosines_of_pairs(half_BD[row_C], self._vectors.half(self._rows_R[position_C]))
+            order_C = np.lexsort((position_C, -similarity_C, row_C))
+            row_U, first_U = np.unique(row_C[order_C], return_index=True)
+            nearest_U, place_U = similarity_C[order_C][first_U], position_C[order_C][first_U]
+            equal_U = (nearest_U == best_B[row_U]) & (place_U < found_B[row_U])
+            nearer_U = (nearest_U >= self._threshold) & ((nearest_U > best_B[row_U]) | equal_U)
+            best_B[row_U[nearer_U]], found_B[row_U[nearer_U]] = nearest_U[nearer_U], place_U[nearer_U]
+
+    def _search_of_group(self) -> Index | Projections:
+        rows_R = self._rows_R
+        some_S = rows_R[np.linspace(0, len(rows_R) - 1, min(_SEEN, len(rows_R))).astype(np.int64)]
+        sample_SD = directions(self._vectors.half(some_S))
+        return Index(sample_SD.shape[1]) if has_gpu() else Projections(sample_SD, self._threshold)
 
 
-def _claim_in_block(
-    half_BD: Half, best_B: NDArray[np.float64], found_B: NDArray[np.int64], start: int, threshold: float
-) -> None:
+def _claim_in_block(within: _Pairs, best_B: NDArray[np.float64], found_B: NDArray[np.int64], start: int) -> None:
     """Improve the best of each row by the block's own kept rows, in place; a row that stays is its own best."""
-    similar_BB = cosines(half_BD, half_BD)
-    for row in range(len(half_BD)):
-        if best_B[row] >= threshold:
+    row_U, first_U = np.unique(within.earlier_P, return_index=True)
+    border_U = np.append(first_U, len(within.earlier_P))
+    for row, (begin, end) in zip(row_U.tolist(), pairwise(border_U.tolist()), strict=True):
+        if best_B[row] >= 0:
             continue
-        best_B[row], found_B[row] = 1.0, start + row
-        later = similar_BB[row, row + 1 :]
-        nearer = np.flatnonzero((later >= threshold) & (later > best_B[row + 1 :])) + row + 1
-        best_B[nearer] = similar_BB[row, nearer]
-        found_B[nearer] = start + row
+        later, similarity = within.later_P[begin:end], within.similarity_P[begin:end]
+        nearer = similarity > best_B[later]
+        best_B[later[nearer]], found_B[later[nearer]] = similarity[nearer], start + row
+    stays_B = best_B < 0
+    best_B[stays_B], found_B[stays_B] = 1.0, start + np.flatnonzero(stays_B)
+
+
+def _similarities(
+    left_RD: Half, left_P: NDArray[np.int64], right_KD: Half, right_P: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Cosine similarity of pairs of rows, some of them at a time."""
+    similarity_P = np.empty(len(left_P), dtype=np.float64)
+    for start in range(0, len(left_P), _PAIRS_AT_ONCE):
+        part = slice(start, start + _PAIRS_AT_ONCE)
+        similarity_P[part] = cosines_of_pairs(left_RD[left_P[part]], right_KD[right_P[part]])
+    return similarity_P
 
 
 def sampled_recall(vectors: Vectors, rows_R: NDArray[np.int64], survival: Survival, threshold: float) -> float:

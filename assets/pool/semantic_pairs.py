@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from assets.pool.decisions import groups_of
 from assets.pool.lexical import Progress, silent
 from assets.pool.pairs import BOUND, Levels, Pairs, Piece, gathered, is_off, levels_of, no_pairs
-from assets.pool.semantic import LARGE
 from assets.pool.survival import Survival
 from assets.pool.vectors import Half, Vectors, cosines, cosines_of_pairs, directions, nearest_cells, rounded
 from resources.neighbours import Index, cells_of
 
+LARGE = 30_000
+"""Rows of one group from which on only the nearest of each are looked at; ours."""
 _BLOCK = 256
 _PROBES = 16
 
