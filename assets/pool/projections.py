@@ -26,11 +26,12 @@ _SQUARE = 4e-6
 """As much in the square of what remains."""
 _SEEN, _TRIED = 4097, 512
 """Vectors of a sample that directions are made from, and others that they are tried on."""
-_STEPS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+_STEPS = (15, 19, 23, 27, 31, 39, 47, 63, 95, 127, 191, 255, 383, 511, 767, 1023)
+"""Numbers of directions to choose from; with what remains beside them products are as long as processors like them."""
 _AT_ONCE = 1024
 
 
-_PAIR, _DIRECTION, _AGAIN, _AGAIN_DIRECTION, _COMPARED = 0.3, 0.026, 10.0, 0.3, 1000.0
+_PAIR, _DIRECTION, _AGAIN, _AGAIN_DIRECTION, _COMPARED = 0.3, 0.02, 100.0, 0.3, 1000.0
 """Nanoseconds of one core to look at a bound, for each direction of it, to bound a pair again, for each further
 direction, and to compare it: what decides between directions, and nothing else."""
 

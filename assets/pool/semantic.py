@@ -27,7 +27,7 @@ from resources.neighbours import Index, has_gpu
 _BLOCK = 1024
 _SEEN = 8192
 """Rows of a group, drawn evenly, from which a search learns where vectors of its kind lie."""
-_SAMPLE = 500
+_SAMPLE = 200
 _PAIRS_AT_ONCE = 16_384
 
 
