@@ -42,6 +42,7 @@ def claim(vectors: Vectors, rows_R: NDArray[np.int64], threshold: float, settled
         first: position of the first row to decide.
     """
     survivor_R, similarity_R = settled.survivor_N.copy(), settled.similarity_N.copy()
+    first = first if len(rows_R) > _BLOCK else 0  # a single block is compared as a whole
     with narrow_products() if len(rows_R) > _BLOCK else nullcontext():
         kept = _Kept(vectors, rows_R, threshold, np.flatnonzero(survivor_R[:first] == np.arange(first)))
         for start in range(first, len(rows_R), _BLOCK):

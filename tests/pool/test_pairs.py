@@ -133,7 +133,6 @@ def test_a_large_group_is_searched_by_cells_and_agrees_with_its_layer(monkeypatc
     noisy = centres[rng.integers(0, 800, 4000)] + 0.06 * rng.normal(size=(4000, 32)).astype(np.float32)
     vectors = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
     bucket, facts = ["x"] * 4000, [""] * 4000
-    monkeypatch.setattr("assets.pool.semantic.LARGE", 1000)
     monkeypatch.setattr(by_meaning, "LARGE", 1000)
     survival = semantic_survivors(vectors, bucket, facts, 0.93)
     pairs = by_meaning.semantic_pairs(Vectors([rounded(vectors)]), bucket, facts, survival, threshold=0.93, floor=0.85)

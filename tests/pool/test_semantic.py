@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from assets.pool import semantic
 from assets.pool.decisions import decide
@@ -82,38 +83,41 @@ def test_memory_follows_the_kept_rows_when_one_bucket_holds_most() -> None:
     assert peak < 150e6  # 40,000 x 40,000 similarities would be 6.4 GB
 
 
-def test_a_large_group_is_searched_by_cells_and_loses_next_to_nothing() -> None:
+def noisy(count: int, centres: int, dimensions: int = 32) -> NDArray[np.float32]:
+    """Vectors that lie about some centres."""
     rng = np.random.default_rng(0)
-    centres = unit_vectors(3000, dimensions=32)
-    noisy = centres[rng.integers(0, 3000, 12_000)] + 0.06 * rng.normal(size=(12_000, 32)).astype(np.float32)
-    vectors = (noisy / np.linalg.norm(noisy, axis=1, keepdims=True)).astype(np.float32)
-    ids, halves = [f"q{i:05d}" for i in range(12_000)], Vectors([rounded(vectors)])
-    exact = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
-    original, semantic.LARGE = semantic.LARGE, 5_000
-    try:
-        by_cells = decide(ids, halves, ["x"] * 12_000, [""] * 12_000, 0.9)
-        again = semantic_survivors(vectors, ["x"] * 12_000, [""] * 12_000, 0.9)
-    finally:
-        semantic.LARGE = original
-    rows, kept_N = np.arange(12_000), by_cells.survival.kept_N
-    assert (kept_N == exact.kept_N).mean() > 0.99
-    assert by_cells.recall is not None
-    assert by_cells.recall > 0.99
-    np.testing.assert_array_equal(by_cells.survival.survivor_N, again.survivor_N)
-    assert sampled_recall(halves, rows, exact, 0.9) == 1.0
-    blind = Survival(rows.copy(), np.ones(12_000, np.float32))
+    made = unit_vectors(centres, dimensions=dimensions)[rng.integers(0, centres, count)]
+    made = made + 0.06 * rng.normal(size=made.shape).astype(np.float32)
+    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_a_group_of_many_blocks_is_decided_as_brute_force_would(monkeypatch: pytest.MonkeyPatch, *, gpu: bool) -> None:
+    monkeypatch.setattr(semantic, "has_gpu", lambda: gpu)  # FAISS searches on the CPU then, by the same calls
+    vectors = noisy(5000, centres=1500)
+    found = semantic_survivors(vectors, ["x"] * 5000, [""] * 5000, 0.9)
+    expected = by_the_rule(cosines(rounded(vectors), rounded(vectors)), 0.9)
+    np.testing.assert_array_equal(found.survivor_N, expected.survivor_N)
+    np.testing.assert_array_equal(found.similarity_N, np.minimum(expected.similarity_N, 1))
+    assert 500 < found.kept_N.sum() < 4500
+
+
+def test_the_search_of_a_large_group_is_measured_against_brute_force() -> None:
+    vectors = noisy(6000, centres=1500)
+    ids, halves = [f"q{i:05d}" for i in range(6000)], Vectors([rounded(vectors)])
+    rows, found = np.arange(6000), decide(ids, halves, ["x"] * 6000, [""] * 6000, 0.9)
+    assert found.recall == sampled_recall(halves, rows, found.survival, 0.9) == 1.0
+    blind = Survival(rows.copy(), np.ones(6000, np.float32))
     assert sampled_recall(halves, rows, blind, 0.9) == 0.0, "a layer that drops nothing has no recall"
-    assert decide(ids, halves, ["x"] * 12_000, [""] * 12_000, 0.9).recall is None, "nothing was searched by cells"
+    few = Vectors([rounded(vectors[:3000])])
+    assert decide(ids[:3000], few, ["x"] * 3000, [""] * 3000, 0.9).recall is None, "little to search"
 
 
-def test_a_bucket_of_identical_vectors_is_no_trouble_for_cells() -> None:
+def test_a_bucket_of_identical_vectors_is_no_trouble_for_any_search() -> None:
     same = np.repeat(unit_vectors(1, dimensions=32), 6000, axis=0)
-    original, semantic.LARGE = semantic.LARGE, 5_000
-    try:
-        found = semantic_survivors(same, ["x"] * 6000, [""] * 6000, 0.9)
-    finally:
-        semantic.LARGE = original
+    found = semantic_survivors(same, ["x"] * 6000, [""] * 6000, 0.9)
     assert found.kept_N.sum() == 1
+    assert set(found.survivor_N.tolist()) == {0}
 
 
 def test_bad_input_is_an_error_that_names_it() -> None:

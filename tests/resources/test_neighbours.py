@@ -37,6 +37,24 @@ def test_only_the_cells_that_are_named_are_searched() -> None:
     assert len(index) == 300
 
 
+@pytest.mark.parametrize("least", [-0.2, 0.3, 0.6, 0.99])
+def test_all_that_reach_a_similarity_are_named_however_many(least: float) -> None:
+    stored_ND, asked_QD, index = unit_vectors(300), unit_vectors(40, seed=1), Index(16)
+    index.add(stored_ND)
+    asked_P, stored_P = index.reaching(asked_QD, least)
+    similar_QN = asked_QD.astype(np.float64) @ stored_ND.T.astype(np.float64)
+    found_QN = np.zeros(similar_QN.shape, dtype=np.bool_)
+    found_QN[asked_P, stored_P] = True
+    assert len(asked_P) == found_QN.sum(), "no pair twice"
+    assert found_QN[similar_QN >= least].all()
+    assert (similar_QN[found_QN] > least - 2e-4).all()
+    later_P, earlier_P = index.within(asked_QD, least)
+    similar_QQ = np.tril(asked_QD.astype(np.float64) @ asked_QD.T.astype(np.float64) + 2, -1) - 2
+    within = set(zip(later_P.tolist(), earlier_P.tolist(), strict=True))
+    assert set(zip(*(part.tolist() for part in np.nonzero(similar_QQ >= least)), strict=True)) <= within
+    assert all(similar_QQ[pair] > least - 2e-4 for pair in within)
+
+
 def test_an_empty_index_answers_row_minus_one() -> None:
     found = Index(16).nearest(unit_vectors(2), k=3)
     assert (found.row_QK == -1).all()
