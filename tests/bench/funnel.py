@@ -1,6 +1,6 @@
 """The funnel against its peers on the same rows: near copies, paraphrases, core sets.
 
-    python tests/bench/funnel.py [--only lexical day growth semantic bucket geometric scale] [--sizes 200000 1000000]
+    python tests/bench/funnel.py [--only PART ...] [--sizes 200000 1000000]
 
 Each contender runs in a process of its own; see `funnel_parts`. `QUICK=1` uses small sizes and writes a table of its
 own. With `--only` the rows of other parts stay as they were measured.
@@ -22,6 +22,7 @@ CHILDREN: dict[str, Callable[..., None]] = {
     "lexical": lexical.child,
     "day": lexical.child_day,
     "semantic": semantic.child,
+    "semantic_day": semantic.child_day,
     "geometric": geometric.child,
     "scale": geometric.child_scale,
     "growth": growth.child,
@@ -36,6 +37,7 @@ def parts(sizes: list[int], folder: Path, *, quick: bool) -> dict[str, Callable[
         "growth": lambda: growth.growth([50_000] if quick else [1_000_000, 5_000_000, 30_000_000], folder),
         "semantic": lambda: semantic.semantic([5_000] if quick else [50_000, 200_000], folder),
         "bucket": lambda: semantic.one_bucket(40_000 if quick else 1_000_000, folder),
+        "semantic_day": lambda: semantic.one_day(20_000 if quick else max(sizes), folder),
         "geometric": lambda: geometric.geometric(*(5_000, 500) if quick else (20_000, 2_000), folder),
         "scale": lambda: geometric.scale(20_000 if quick else 2_000_000, folder),
     }
