@@ -125,8 +125,9 @@ def whole(size: int, pool: int, folder: Path, price: tuple[float, float]) -> lis
         total, peak = total + took["wall_s"], max(peak, took["memory_gb"])
         count = int(took["rows"])
         print(f"{what}: {table} {count:,} rows, {took}", flush=True)
-        name = f"{what}: {table} ({count:,} rows)"
+        name = f"{what}: {table}"
         rows += [
+            row(f"{name}, rows", count, "rows", command=COMMAND),
             row(f"{name}, time", took["wall_s"], "s", command=COMMAND),
             row(f"{name}, peak memory", took["memory_gb"], "GB", command=COMMAND),
         ]
@@ -155,7 +156,7 @@ def llm_bill(home: Path, what: str, price: tuple[float, float]) -> Row:
     tokens = (
         f"{prompt + question:.0f} tokens in and {ANSWER_TOKENS} out a call, {price[0]:g} and {price[1]:g} a million"
     )
-    return row(f"{what}: the same labels by a language model, {calls:,} calls ({tokens})", money, "money",
+    return row(f"{what}: the same labels by a language model, one call a lexical survivor ({tokens})", money, "money",
                command=COMMAND)  # fmt: skip
 
 

@@ -16,6 +16,8 @@ import polars as pl
 from tests.bench.corpus import chunks
 
 COMMAND = "make bench-funnel"
+MIDDLE = 1_000_000
+"""Rows that the middle of a language is taken from."""
 FRONT = Path(__file__).parents[1] / "funnel.py"
 
 
@@ -57,16 +59,27 @@ def distinct_rows(count: int) -> pl.DataFrame:
 def points_of(count: int, folder: Path) -> Path:
     """A file of the vectors of `count` distinct rows, each measured from the middle of its language.
 
-    The Chinese rows are random signs, which the embedder puts all in one place; from its middle they differ.
+    The Chinese rows are random signs, which the embedder puts all in one place; from its middle they differ. The
+    middles are those of the first million rows.
     """
     file = folder / f"points-{count}.npy"
     if not file.exists():
         import numpy as np
 
         from assets.pool.geometric import centred, centres_of
-        from resources.embedder import Embedder
+        from resources.embedder import DIMENSIONS, Embedder
 
-        texts = distinct_rows(count)["text"].to_list()
-        languages, vectors = ["en" if text.isascii() else "zh" for text in texts], Embedder().embed(texts)
-        np.save(file, centred(vectors, languages, centres_of(vectors, languages)))
+        texts = distinct_rows(count)["text"]
+        languages = ["en" if text.isascii() else "zh" for text in texts]
+        points_ND = np.lib.format.open_memmap(file, "w+", np.float32, (count, DIMENSIONS))
+        for part in _parts(count):
+            points_ND[part] = Embedder().embed(texts[part].to_list())
+        centres = centres_of(np.asarray(points_ND[:MIDDLE]), languages[:MIDDLE])
+        for part in _parts(count):
+            points_ND[part] = centred(np.asarray(points_ND[part]), languages[part], centres)
     return file
+
+
+def _parts(count: int) -> list[slice]:
+    """Of a table, a hundred thousand rows each."""
+    return [slice(start, min(start + 100_000, count)) for start in range(0, count, 100_000)]
