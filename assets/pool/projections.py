@@ -24,8 +24,8 @@ _SLACK = 1e-4
 """More than single precision can be off by in a bound of unit vectors of a thousand dimensions."""
 _SQUARE = 4e-6
 """As much in the square of what remains."""
-_SEEN, _TRIED = 4097, 512
-"""Vectors of a sample that directions are made from, and others that they are tried on."""
+_TRIED = 5
+"""Every which vector of a sample tries the directions that the others give."""
 _STEPS = (15, 19, 23, 27, 31, 39, 47, 63, 95, 127, 191, 255, 383, 511, 767, 1023)
 """Numbers of directions to choose from; with what remains beside them products are as long as processors like them."""
 _AT_ONCE = 1024
@@ -56,13 +56,13 @@ class Projections:
         """Make an empty set.
 
         Args:
-            sample_ND: vectors like those that will be stored and asked about; some are looked at.
+            sample_ND: vectors like those that will be stored and asked about; two thousand say enough.
             least: similarity that will be asked for.
         """
-        wide_SD = _evenly(sample_ND, _SEEN).astype(np.float64)
-        _, along_DD = np.linalg.eigh(wide_SD.T @ wide_SD)
+        seen_SD = sample_ND[np.arange(len(sample_ND)) % _TRIED > 0]
+        _, along_DD = np.linalg.eigh((seen_SD.T @ seen_SD).astype(np.float64))
         self._along_DD = along_DD[:, ::-1].astype(np.float32)
-        self._near, self._far = _cheapest(_evenly(sample_ND, _TRIED) @ self._along_DD, least)
+        self._near, self._far = _cheapest(sample_ND[::_TRIED] @ self._along_DD, least)
         self._along_DD = np.ascontiguousarray(self._along_DD[:, : self._far])
         self._stored = Features(
             *(np.empty((0, count), np.float32) for count in (self._near + 1, self._far - self._near + 1))
@@ -141,10 +141,6 @@ def _longer(part_NF: F32, rows: int) -> F32:
     longer_NF = np.empty((rows, part_NF.shape[1]), dtype=np.float32)
     longer_NF[: len(part_NF)] = part_NF
     return longer_NF
-
-
-def _evenly(vectors_ND: F32, count: int) -> F32:
-    return vectors_ND[np.linspace(0, len(vectors_ND) - 1, min(count, len(vectors_ND))).astype(np.int64)]
 
 
 def _remains(along_QK: F32) -> F32:

@@ -25,7 +25,7 @@ from assets.pool.vectors import Half, Vectors, cosines, cosines_of_pairs, direct
 from resources.neighbours import Index, has_gpu
 
 _BLOCK = 1024
-_SEEN = 8192
+_SEEN = 2560
 """Rows of a group, drawn evenly, from which a search learns where vectors of its kind lie."""
 _SAMPLE = 200
 _PAIRS_AT_ONCE = 16_384
