@@ -27,6 +27,8 @@ from assets.pool.minhash import CROWD, Banding, bands_for, utf8_of
 from assets.pool.segments import LAST, OrderedKeys, Segment, picked, segment_of, segment_with
 from assets.pool.survival import Survival
 
+_UNDECIDED = -1
+
 
 class Near(NamedTuple):
     """Verified neighbours of some rows, by slot."""
@@ -99,11 +101,13 @@ class LexicalIndex:
             self.fill(ids, first_seen, texts, facts, progress, scratch)
             return []
         first = len(self)
-        self._append(ids, first_seen, texts, facts)
+        segment, key_BN = segment_of(ids, first_seen, texts, facts, self.banding)
+        self.offsets.append(first)
+        self.segments.append(segment)
         slots = np.arange(first, first + len(ids))
-        self.survivor_S = np.concatenate([self.survivor_S, np.full(len(slots), -1)])
-        self.similarity_S = np.concatenate([self.similarity_S, np.zeros(len(slots), np.float32)])
-        return sorted(slot for slot in self._decide(slots, progress) if slot < first)
+        self.survivor_S = np.concatenate([self.survivor_S, slots])
+        self.similarity_S = np.concatenate([self.similarity_S, np.ones(len(slots), np.float32)])
+        return sorted(slot for slot in self._decide(slots, key_BN, progress) if slot < first)
 
     def fill(
         self,
@@ -151,24 +155,24 @@ class LexicalIndex:
         seen = pl.Series(np.concatenate([s.seen_N for s in self.segments]))
         return _keep_order(pl.concat([s.ids for s in self.segments]), seen)
 
-    def _append(self, ids: pl.Series | Sequence[str], first_seen: pl.Series, texts: pl.Series, facts: Facts) -> None:
-        self.offsets.append(sum(len(s.ids) for s in self.segments))
-        self.segments.append(segment_of(ids, first_seen, texts, facts, self.banding))
+    def _decide(self, slots: NDArray[np.int64], key_BQ: NDArray[np.uint64], progress: Progress) -> set[int]:
+        """Decide new rows in keep order, and again the later neighbours of each whose place was gained or lost.
 
-    def _decide(self, slots: NDArray[np.int64], progress: Progress) -> set[int]:
-        """Decide rows in keep order, and again the later neighbours of each whose place was gained or lost."""
-        known: dict[int, list[tuple[int, float]]] = {int(slot): [] for slot in slots}
-        known |= _by_row(self._near(slots))
-        queue = [(*self._order(int(slot)), int(slot)) for slot in slots]
+        Most rows have no neighbours: they are kept already, and nothing follows from it.
+        """
+        known = _by_row(self._near(slots, key_BQ))
+        self.survivor_S[list(known)] = _UNDECIDED
+        queue = [(*self._order(slot), slot) for slot in known]
         heapq.heapify(queue)
-        waiting, changed, done = {int(slot) for slot in slots}, set(), 0
+        waiting, changed, done = set(known), set(), 0
         while queue:
             progress("rows decided", done := done + 1, done + len(queue))
             seen, name, slot = heapq.heappop(queue)
             waiting.discard(slot)
             near = known.get(slot)
             if near is None:
-                near = known[slot] = _by_row(self._near(np.array([slot]))).get(slot, [])
+                alone = np.array([slot])
+                near = known[slot] = _by_row(self._near(alone, self._keys_of(alone))).get(slot, [])
             was_kept = self.survivor_S[slot] == slot
             if self._settle(slot, (seen, name), near):
                 changed.add(slot)
@@ -209,9 +213,9 @@ class LexicalIndex:
     def _segment_of(self, slot: int) -> int:
         return bisect_right(self.offsets, slot) - 1
 
-    def _near(self, slots: NDArray[np.int64]) -> Near:
-        """Every verified neighbour of some rows."""
-        pairs = list(self._candidates(slots))
+    def _near(self, slots: NDArray[np.int64], key_BQ: NDArray[np.uint64]) -> Near:
+        """Every verified neighbour of some rows, whose band keys are given."""
+        pairs = list(self._candidates(slots, key_BQ))
         if not pairs:
             return Near(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
         both_P = np.stack(np.divmod(np.unique(np.concatenate(pairs)), self._rows), axis=1)
@@ -219,9 +223,8 @@ class LexicalIndex:
         enough = similarity_P >= self.threshold
         return Near(both_P[enough, 0], both_P[enough, 1], similarity_P[enough])
 
-    def _candidates(self, slots: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def _candidates(self, slots: NDArray[np.int64], key_BQ: NDArray[np.uint64]) -> Iterator[NDArray[np.int64]]:
         """Pairs (asked x rows + other) that share a band key and may be similar, band by band, less the crowds."""
-        key_BQ = self._keys_of(slots)
         ranges = [[segment.found(band, key_Q) for segment in self.segments] for band, key_Q in enumerate(key_BQ)]
         total_BQ = np.array([sum(count_Q for _, count_Q in found) for found in ranges])
         crowded_BQ = total_BQ > CROWD

@@ -122,8 +122,8 @@ def segment_of(
     texts: pl.Series,
     facts: Facts,
     banding: Banding,
-) -> Segment:
-    """The segment of some rows.
+) -> tuple[Segment, NDArray[np.uint64]]:
+    """The segment of some rows, and their band keys as (B, N).
 
     Args:
         ids: of the rows.
@@ -137,9 +137,10 @@ def segment_of(
     """
     utf8, keys = utf8_of(texts), OrderedKeys(banding, len(texts))
     group_N = groups_of(utf8, facts, numbers=True)
-    for band, key_N in enumerate(band_keys(utf8, group_N, banding)):
-        keys.add(band, in_order(key_N))
-    return segment_with(ids, first_seen, utf8, group_N, keys)
+    key_BN = band_keys(utf8, group_N, banding)
+    for band, key_N in enumerate(key_BN):
+        keys.add(band, in_order(key_N.copy()))
+    return segment_with(ids, first_seen, utf8, group_N, keys), key_BN
 
 
 def segment_with(
