@@ -5,7 +5,7 @@ Taking many attempts at once lets a policy with weights run them as one batch; a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self, runtime_checkable
 
 from environments.episode import Attempt
 from environments.task import Call
@@ -54,4 +54,13 @@ class Policy(Protocol):
 
     def act(self, attempts: Sequence[Attempt]) -> Sequence[Action]:
         """The next action of each attempt, all of them from the current batch."""
+        ...
+
+
+@runtime_checkable
+class Beside(Policy, Protocol):
+    """A policy that can run several batches at the same time."""
+
+    def beside(self) -> Self:
+        """The same policy for one more batch: it acts alike, and what it holds of its batch is its own."""
         ...

@@ -7,12 +7,14 @@ side (a world that breaks, a task that cannot be graded) are caught here and now
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
 
 from environments import call_limit
 from environments.episode import Attempt, Episode, Exchange, Invalid, NoResult, ResultKey, Step, Verdict
 from environments.fault import UnplayableTask
 from environments.faults.wrapper import faults_version, with_faults
-from environments.policy import Action, Answer, Malformed, Policy
+from environments.policy import Action, Answer, Beside, Malformed, Policy
 from environments.sealed import sealed
 from environments.seeds import stable_hash
 from environments.task import Call, Task
@@ -21,10 +23,12 @@ from environments.users.scripted import ScriptedUser
 from environments.verifier import Stumbling, Verifier, VerifierError, graded, judged_by
 from environments.verifiers.state import state_failure
 from environments.wellformed import wellformed
-from environments.world import World, WorldFailure, WorldPool
+from environments.world import Waited, World, WorldFailure, WorldPool
 
 MakeWorld = Callable[[], World]
 SCRIPTED_USER = ScriptedUser()
+_LEAST_IN_A_LANE: Final = 32
+"""Attempts; with fewer a policy with weights runs no faster for being asked about less."""
 
 
 def attempts_at(tasks: Sequence[Task], k: int, seed: int) -> list[Attempt]:
@@ -45,25 +49,75 @@ def rollout(
     *,
     user: User = SCRIPTED_USER,
 ) -> list[Episode]:
-    """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one."""
-    lent = pool.each(lambda _: pool.lend(), attempts)
-    worlds = pool.each(_begun, attempts, lent)
-    policy = sealed(policy)
-    policy.begin(attempts)
-    running = [i for i, attempt in enumerate(attempts) if attempt.ended is None]
-    while running:
-        actions = [wellformed(action) for action in policy.act([attempts[i] for i in running])]
-        moves = [(attempts[i], action, worlds[i], user) for i, action in zip(running, actions, strict=True)]
+    """Run one batch of fresh attempts to their ends and grade them, in order; `user` speaks in tasks that have one.
+
+    A pool whose worlds answer from elsewhere has the batch cut into lanes that take turns at the policy, where the
+    policy can run several batches beside each other (`environments.policy.Beside`).
+    """
+    policies = _policies(policy, min(pool.lanes, len(attempts) // _LEAST_IN_A_LANE))
+    lanes = [_Lane(a, p, pool, user) for a, p in zip(_parts(attempts, len(policies)), policies, strict=True)]
+    for lane in lanes:
+        lane.begin()
+    turning = list(lanes)
+    while turning:
+        turning = [lane for lane in turning if lane.turn()]
+    return [episode for lane in lanes for episode in lane.graded(verifier, key)]
+
+
+class _Lane:
+    """Attempts in lockstep: each takes one action, then their worlds answer, on whom other lanes need not wait."""
+
+    def __init__(self, attempts: Sequence[Attempt], policy: Policy, pool: WorldPool, user: User) -> None:
+        self._attempts, self._policy, self._pool, self._user = attempts, sealed(policy), pool, user
+        self._opened = pool.each(self._open, attempts)
+        self._answered: Waited[None] | None = None
+
+    def begin(self) -> None:
+        """Get the policy ready, while the worlds do."""
+        self._policy.begin(self._attempts)
+
+    def turn(self) -> bool:
+        """Wait for what the worlds answered last and take the next action; False when every attempt has ended."""
+        if self._answered is None:
+            opened = self._opened()
+            self._lent, self._worlds = [lent for lent, _ in opened], [world for _, world in opened]
+        else:
+            self._answered()
+        running = [i for i, attempt in enumerate(self._attempts) if attempt.ended is None]
+        if not running:
+            self._settled = self._pool.settle(self._lent)
+            return False
+        actions = [wellformed(action) for action in self._policy.act([self._attempts[i] for i in running])]
+        moves = [(self._attempts[i], a, self._worlds[i], self._user) for i, a in zip(running, actions, strict=True)]
         for move in (m for m in moves if not isinstance(m[1], Call)):
             _advance(*move)
-        pool.each(lambda move: _advance(*move), [m for m in moves if isinstance(m[1], Call)])
-        running = [i for i in running if attempts[i].ended is None]
-    pool.settle(lent)
-    episodes = [_finish(a, w, verifier, key) for a, w in zip(attempts, worlds, strict=True)]
-    for episode, world in zip(episodes, lent, strict=True):
-        if not isinstance(episode.verdict, NoResult):  # a session that broke is never lent again
-            pool.give_back(world)
-    return episodes
+        self._answered = self._pool.each(lambda move: _advance(*move), [m for m in moves if isinstance(m[1], Call)])
+        return True
+
+    def graded(self, verifier: Verifier, key: ResultKey) -> list[Episode]:
+        """The episodes in order; sessions go back to the pool."""
+        self._settled()
+        episodes = [_finish(a, w, verifier, key) for a, w in zip(self._attempts, self._worlds, strict=True)]
+        for episode, world in zip(episodes, self._lent, strict=True):
+            if not isinstance(episode.verdict, NoResult):  # a session that broke is never lent again
+                self._pool.give_back(world)
+        return episodes
+
+    def _open(self, attempt: Attempt) -> tuple[World, World]:
+        """A session, and the world in it as the attempt's task begins."""
+        lent = self._pool.lend()
+        return lent, _begun(attempt, lent)
+
+
+def _policies(policy: Policy, count: int) -> list[Policy]:
+    """Up to `count` policies for batches that run at the same time: one where it cannot run several."""
+    return [policy, *(policy.beside() for _ in range(count - 1))] if isinstance(policy, Beside) else [policy]
+
+
+def _parts(attempts: Sequence[Attempt], count: int) -> list[Sequence[Attempt]]:
+    """`count` parts of about equal size, in order."""
+    borders = [len(attempts) * n // count for n in range(count + 1)]
+    return [attempts[start:stop] for start, stop in pairwise(borders)]
 
 
 def rollouts(

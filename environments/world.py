@@ -139,8 +139,15 @@ class Rewindable(Protocol):
         ...
 
 
+Waited = Callable[[], list[T]]
+"""Waits for something that was begun, and gives its results in order."""
+
+
 class WorldPool:
     """Reuses sessions of one world: as many as attempts run side by side, each reset before it is lent."""
+
+    lanes = 1
+    """Parts of a batch that take turns at the policy: while it acts in one, the worlds of the others answer."""
 
     def __init__(self, make: "type[World] | Any") -> None:
         self._make = make
@@ -168,9 +175,15 @@ class WorldPool:
         """Return a session."""
         self._free.append(world)
 
-    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> list[T]:
-        """`act` on the parts of each attempt, in order; one by one, for a world in this process never waits."""
-        return list(map(act, *of))
+    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> Waited[T]:
+        """`act` on the parts of each attempt, one by one and at once, for a world in this process never waits.
 
-    def settle(self, worlds: Sequence[World]) -> None:
+        Returns:
+            What is called to wait for the results; what `act` raises is raised there at the latest.
+        """
+        done = list(map(act, *of))
+        return lambda: done
+
+    def settle(self, worlds: Sequence[World]) -> Waited[None]:
         """Get ready to say how these sessions ended; nothing to do in this process."""
+        return lambda: []

@@ -6,8 +6,10 @@ batch redone gives the same tokens, whatever ran before it.
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
@@ -84,6 +86,10 @@ class TokenPolicy:
     def sampler(self) -> str:
         """Temperature, token budgets and the code that samples."""
         return f"t={self.temperature:g} turn={self.turn_tokens} all={self.positions} code={code_of(__name__)}"
+
+    def beside(self) -> Self:
+        """The same weights for one more batch; each has its own cache."""
+        return copy(self)
 
     def encode(self, text: str) -> list[int]:
         """Token ids of `text`."""

@@ -24,7 +24,7 @@ import httpx
 from environments.fault import FaultKind, UnplayableTask
 from environments.task import Task
 from environments.tool import Effect, Tool
-from environments.world import RowChange, SideEffect, World, WorldFailure, WorldPool
+from environments.world import RowChange, SideEffect, Waited, World, WorldFailure, WorldPool
 
 T = TypeVar("T")
 PROTOCOL: Final = "2025-06-18"
@@ -250,18 +250,21 @@ class RewindableRemoteWorld(RemoteWorld):
 class RemotePool(WorldPool):
     """Sessions of one server, asked side by side: while one waits for its response, the others' are on the way."""
 
+    lanes = 4
+
     def __init__(self, server: RemoteServer, *, side_by_side: int = 16) -> None:
         """Lend the sessions of `server`, and keep up to `side_by_side` requests on the way."""
         super().__init__(server.session)
         self._threads = ThreadPoolExecutor(side_by_side, thread_name_prefix="remote-world")
 
-    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> list[T]:
-        """`act` on the parts of each attempt, side by side; results in order, and what one raises is raised."""
-        return list(self._threads.map(act, *of))
+    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> Waited[T]:
+        """Begin `act` on the parts of each attempt, side by side."""
+        begun = [self._threads.submit(act, *parts) for parts in zip(*of, strict=True)]
+        return lambda: [one.result() for one in begun]
 
-    def settle(self, worlds: Sequence[World]) -> None:
-        """Ask for the end states at once; one that cannot be read says so when it is asked for alone."""
-        self.each(_read_if_possible, worlds)
+    def settle(self, worlds: Sequence[World]) -> Waited[None]:
+        """Ask for the end states; one that cannot be read says so when it is asked for alone."""
+        return self.each(_read_if_possible, worlds)
 
 
 def _read_if_possible(world: RemoteWorld) -> None:

@@ -1,19 +1,21 @@
 """In-process generation: token ids kept, log-probabilities right, batches repeatable, budgets kept."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import torch
 from tokenizers import Tokenizer, models
 
 from environments.episode import Attempt, Episode, Scored, Tokens
+from environments.policy import Action
 from environments.rollout import attempts_at, result_key, rollout
 from environments.task import Task
 from environments.verifiers.outcome import OutcomeVerifier
-from environments.world import WorldPool
+from environments.world import Waited, WorldPool
 from environments.worlds.atlas.world import AtlasWorld
 from tests.training.builders import (
     SIGNATURES,
@@ -31,6 +33,7 @@ from training.masking import encode_trajectory
 from training.sft import _Encoder
 from training.tiny import save_tokenizer
 
+T = TypeVar("T")
 END = tiny_tokenizer().token_to_id(END_OF_TURN)
 MODEL = tiny_model()
 
@@ -231,3 +234,53 @@ def test_attempts_that_ended_leave_the_batch_and_the_others_go_on() -> None:
         if attempt in calling:
             attempt.steps.append(Step(action, world.call(action.name, action.arguments)))  # type: ignore[arg-type,union-attr]
     assert len(player.act(calling)) == len(calling) == len(player._slots)
+
+
+class AnswersLate(WorldPool):
+    """Sessions that act no sooner than somebody waits for them, and a record of whose turn it was."""
+
+    lanes = 3
+
+    def __init__(self, turns: list[tuple[str, int]]) -> None:
+        super().__init__(AtlasWorld)
+        self.turns = turns
+
+    def each(self, act: Callable[..., T], *of: Iterable[Any]) -> Waited[T]:
+        """Begin nothing yet."""
+        parts = list(zip(*of, strict=True))
+
+        def wait() -> list[T]:
+            """Do it now."""
+            firsts = [part[0] if isinstance(part[0], Attempt) else part[0][0] for part in parts]
+            self.turns += [("worlds", a.seed) for a in firsts[:1]]
+            return [act(*part) for part in parts]
+
+        return wait
+
+
+class Noted(SaysGold):
+    """Notes when it acts."""
+
+    turns: list[tuple[str, int]]
+
+    def act(self, attempts: Sequence[Attempt]) -> list[Action]:
+        """One turn of one lane."""
+        self.turns.append(("policy", attempts[0].seed))
+        return super().act(attempts)
+
+
+def test_while_a_policy_acts_in_one_lane_the_worlds_of_the_others_have_time_to_answer() -> None:
+    player, tasks = policy(Noted, turn_tokens=120), some_tasks()
+    player.turns = []
+    pool, attempts = AnswersLate(player.turns), attempts_at(tasks, 96 // len(tasks) + 1, 0)
+    key = result_key(player, pool, OutcomeVerifier())
+    found = rollout(attempts, player, pool, OutcomeVerifier(), key)
+    fresh, borders = attempts_at(tasks, 96 // len(tasks) + 1, 0), [len(attempts) * n // 3 for n in range(4)]
+    parts = [fresh[start:stop] for start, stop in pairwise(borders)]
+    lane_of = {attempt.seed: lane for lane, part in enumerate(parts) for attempt in part}
+    lanes = [(who, lane_of[seed]) for who, seed in player.turns[:12]]
+    assert lanes == [(who, lane) for lane in (0, 1, 2) for who in ("worlds", "policy")] * 2
+    alone = [e for part in parts for e in rollout(part, policy(SaysGold, turn_tokens=120), WorldPool(AtlasWorld),
+                                                  OutcomeVerifier(), key)]  # fmt: skip
+    assert [e.row() for e in found] == [e.row() for e in alone]
+    assert {e.verdict.reward for e in found if isinstance(e.verdict, Scored)} == {1.0}

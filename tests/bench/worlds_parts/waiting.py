@@ -7,7 +7,7 @@ by token, and what they sample is replaced by what the gold solution says: the c
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -18,18 +18,22 @@ from environments.policy import Action
 from environments.rollout import attempts_at, result_key, rollout
 from environments.task import Call, Task
 from environments.verifiers.outcome import OutcomeVerifier
+from environments.world import Waited as Waiting
 from environments.world import World, WorldPool
 from training.chat import call_text, signature
 from training.generation import TokenPolicy
 from training.llama import LlamaDecoder, LlamaShape
 from training.tiny import build_model, build_tokenizer, call_pieces, json_pieces
 
+T = TypeVar("T")
 NANO = {"hidden": 128, "layers": 3, "heads": 4}
 VOCABULARY, TURN_TOKENS, POSITIONS = 896, 96, 448
 
 
 class ForcedPolicy(TokenPolicy):
     """Runs its weights for every token, and says what the gold solution says."""
+
+    sees_gold = True
 
     def act(self, attempts: Sequence[Attempt]) -> list[Action]:
         """One turn of each attempt."""
@@ -64,7 +68,7 @@ class Watched(WorldPool):
     """A pool whose waiting is timed: from when the rollout asks for its worlds to when all of them have answered."""
 
     def __init__(self, inner: WorldPool) -> None:
-        self._inner = inner
+        self._inner, self.lanes = inner, inner.lanes
         self.seconds, self.calls = 0.0, 0
 
     def lend(self) -> World:
@@ -75,15 +79,21 @@ class Watched(WorldPool):
         """Return it."""
         self._inner.give_back(world)
 
-    def each(self, act: Callable[..., Any], *of: Any) -> list[Any]:
-        """The inner pool's, timed."""
+    def each(self, act: Callable[..., T], *of: Any) -> Waiting[T]:
+        """The inner pool's, timed where it keeps the rollout."""
         with self.timed():
-            return self._inner.each(act, *of)
+            begun = self._inner.each(act, *of)
+        return lambda: self._timed(begun)
 
-    def settle(self, worlds: Sequence[World]) -> None:
-        """The inner pool's, timed."""
+    def settle(self, worlds: Sequence[World]) -> Waiting[None]:
+        """The inner pool's, timed where it keeps the rollout."""
         with self.timed():
-            self._inner.settle(worlds)
+            begun = self._inner.settle(worlds)
+        return lambda: self._timed(begun)
+
+    def _timed(self, begun: Waiting[T]) -> list[T]:
+        with self.timed():
+            return begun()
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -122,7 +132,7 @@ def waited(policy: ForcedPolicy, inner: WorldPool, tasks: Sequence[Task], episod
     verifier = Graded(pool)
     attempts = attempts_at(tasks, -(-episodes // len(tasks)), 0)[:episodes]
     key = result_key(policy, pool, verifier)
-    for world in pool.each(lambda _: pool.lend(), attempts):
+    for world in pool.each(lambda _: pool.lend(), attempts)():
         pool.give_back(world)
     pool.seconds = 0.0
     started = time.perf_counter()

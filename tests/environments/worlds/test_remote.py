@@ -58,6 +58,23 @@ def test_episodes_through_a_served_world_are_those_of_this_process(remote: Remot
     assert [e.row()["reward"] for e in played(TASKS, Gold(), pool=pool)] == [1.0, 1.0, 1.0, 0.0, 1.0, 1.0]
 
 
+class InLanes(Gold):
+    """Holds nothing of a batch, so it is its own copy."""
+
+    def beside(self) -> "InLanes":
+        """For one more batch."""
+        return self
+
+
+def test_lanes_through_a_served_world_change_no_episode() -> None:
+    tasks = TASKS * 12  # two lanes at least
+    with served_shop(limit=len(tasks)) as server, closing(RemoteServer(server.url, TOKEN)) as remote:
+        pool = RemotePool(remote)
+        for _ in range(2):  # the second time in sessions that were used before
+            there = played(tasks, InLanes(), pool=pool)
+            assert [e.row() for e in there] == [e.row() for e in played(tasks, Gold())]
+
+
 def test_after_a_reset_the_state_is_as_at_first(remote: RemoteServer) -> None:
     world = remote.session()
     seed = world.state_hash()
