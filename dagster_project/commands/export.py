@@ -132,7 +132,8 @@ def harbor(
             )
         given = _tasks(tasks)
         wanted = {split, *(SHUT if include_hidden else ())}
-        chosen = [t for t in given if t.split in wanted and t.user is None][:most]
+        open_ones = [t for t in given if t.split in wanted]
+        chosen = [t for t in open_ones if t.user is None][:most]
         served = {t.world for t in chosen if not t.goal.cases}
         worlds = {name: world_maker(name, folder=profiles.world_folder(name))() for name in served}
         for task in chosen:
@@ -143,7 +144,11 @@ def harbor(
                 made = harbor_task_of(task, worlds[task.world], image=image, organisation=organisation)
             write_task(made, out / made.name.partition("/")[2])
     left = _left_out(Counter(t.split for t in given), include_hidden=include_hidden)
-    say(f"{len(chosen):,} task folders in {out}{left}")
+    talking = sum(t.user is not None for t in open_ones)
+    alone = f"; left out: {talking:,} with a user to talk with, whom a Harbor agent does not have" if talking else ""
+    beyond = len(open_ones) - talking - len(chosen)
+    more = f"; {beyond:,} more than --most allows" if beyond else ""
+    say(f"{len(chosen):,} task folders in {out}{left}{alone}{more}")
 
 
 @app.command("tau2")

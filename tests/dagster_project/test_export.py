@@ -14,6 +14,7 @@ from environments.episode import Episode
 from environments.formats.atif import read_trajectory
 from environments.formats.harbor import digest_of, read_task
 from environments.policies.scripted import NoisyTeacher
+from environments.task import UserGoal
 from resources.lake import Lake
 from tests.environments.builders import played, task_of
 from tests.environments.tau2_folders import small_tau2
@@ -143,6 +144,12 @@ def test_hidden_and_honeypot_tasks_stay_in_the_house_unless_asked_for(
 ) -> None:
     assert "left out: 1 hidden (--include-hidden" in run("export", "harbor", home / "harbor").stdout
     assert "3 task folders" in run("export", "harbor", home / "more", "--include-hidden").stdout
+    talking = TASKS[1].model_copy(update={"user": UserGoal()})
+    tasks_frame([TASKS[0], talking, task_of("flight")]).write_parquet(home / "talking.parquet")
+    told = run("export", "harbor", home / "some", "--tasks", home / "talking.parquet", "--most", "1").stdout
+    assert "1 task folders" in told
+    assert "1 with a user to talk with" in told
+    assert "1 more than --most allows" in told
     monkeypatch.setenv("LOOPWRIGHT_TAU2", str(small_tau2(home / "tau2")))
     run("import", "tau2", "retail", home / "retail.jsonl")
     tasks = [t.model_copy(update={"split": "train"}) for t in tasks_in(home / "retail.jsonl")]
