@@ -74,7 +74,7 @@ def told(lake: Lake, steps: list[Step]) -> str:
     texts = dict(said.select("query_id", "text").iter_rows())
     support = lake.read("queries/distinct_queries", columns=["query_id", "support"])
     times = support.filter(pl.col("query_id") == steps[0].query_id)["support"].sum()
-    lines = [f"{steps[0].query_id}  {texts[steps[0].query_id]}  (said {times:,} times)"]
+    lines = [f"{steps[0].query_id}  {texts[steps[0].query_id]}  (said {'once' if times == 1 else f'{times:,} times'})"]
     for step in steps:
         if step.rule is None:
             lines.append(f"  {step.layer:10} kept")

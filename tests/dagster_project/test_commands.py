@@ -119,7 +119,7 @@ def test_the_story_of_an_unknown_query_is_one_clear_line(tmp_path: Path) -> None
     lake.write("pool/candidate_pool", pl.DataFrame({"query_id": ["q00000"]}))
     done = loopwright("dropped", "weather in rome", home=tmp_path)
     assert done.stdout.splitlines() == [
-        "q00000  weather in rome  (said 1 times)",
+        "q00000  weather in rome  (said once)",
         "  lexical    kept", "  semantic   kept", "  geometric  kept", "in the pool",
     ]  # fmt: skip
 
