@@ -163,6 +163,7 @@ def waiting_rows() -> list[Row]:
                 row(
                     f"{what}: waiting for the world", found.share, "share", aim=f"<= {most}", holds=found.share <= most
                 ),
+                row(f"{what}: grading", found.grading, "share"),
                 row(f"{what}: tool calls", found.calls / found.seconds, "1/s of wall"),
                 row(f"{what}: wall", found.seconds, "s"),
                 row(f"{what}: solved", found.solved, "share", aim="1.0", holds=found.solved == 1.0),
