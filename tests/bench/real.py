@@ -128,7 +128,8 @@ def run(home: Path, log: Path, until: str | None) -> Any:
     lake = Lake(root=str(home / "lake"))
     trainer = Trainer(**profiles.active().trainer.model_dump())
     registry = Registry(url=f"sqlite:///{home}/registry.db")
-    resources = {"lake": lake, "registry": registry, "trainer": trainer, "teacher": ChatEndpoint()}
+    resources = {"lake": lake, "registry": registry, "trainer": trainer}
+    resources |= {"teacher": ChatEndpoint(), "judge": ChatEndpoint(**profiles.active().judge.settings())}
     settings = {**SETTINGS, "queries/raw_queries": {"logs": str(log), "column": "text"}}
     for key in keys.PIPELINE:
         table = keys.table_of(key)
@@ -179,8 +180,12 @@ def main() -> None:
             for k, v in caught.items()
         ),
         *(
-            row(f"{layer}: dropped pairs with another gold intent, of {n:,} known", share, "share", command=COMMAND)
+            made
             for layer, (n, share) in dropped_pairs(lake, corpora).items()
+            for made in (
+                row(f"{layer}: dropped pairs with another gold intent", share, "share", command=COMMAND),
+                row(f"{layer}: dropped pairs whose gold intents are known", n, "pairs", command=COMMAND),
+            )
         ),
         *(row(f"real queries: {k}", float(v), "queries", command=COMMAND) for k, v in found.items()),
     ]
@@ -189,7 +194,7 @@ def main() -> None:
         for s in scores.iter_rows(named=True):
             text = f"{s['pass_1']:.3f} [{s['pass_1_low']:.3f}, {s['pass_1_high']:.3f}], {s['items']} items"
             rows.append(row(f"{s['policy']} on held-out real queries, pass@1", text, "share of items", command=COMMAND))
-    publish("real", rows)
+    publish("real", rows, beside_others=args.quick)
 
 
 if __name__ == "__main__":
