@@ -68,6 +68,7 @@ class Line:
             shutil.copy(Lake(root=str(home / "lake")).path(table), target)
         trainer = Trainer(**profiles.active().trainer.model_dump())
         self.resources = {
+            **(defs.resources or {}),
             "lake": self.lake,
             "registry": Registry(url=f"sqlite:///{folder}/registry.db"),
             "trainer": trainer,

@@ -128,8 +128,8 @@ def run(home: Path, log: Path, until: str | None) -> Any:
     lake = Lake(root=str(home / "lake"))
     trainer = Trainer(**profiles.active().trainer.model_dump())
     registry = Registry(url=f"sqlite:///{home}/registry.db")
-    resources = {"lake": lake, "registry": registry, "trainer": trainer}
-    resources |= {"teacher": ChatEndpoint(), "judge": ChatEndpoint(**profiles.active().judge.settings())}
+    own = {"lake": lake, "registry": registry, "trainer": trainer, "teacher": ChatEndpoint()}
+    resources = {**(defs.resources or {}), **own}
     settings = {**SETTINGS, "queries/raw_queries": {"logs": str(log), "column": "text"}}
     for key in keys.PIPELINE:
         table = keys.table_of(key)
