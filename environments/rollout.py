@@ -1,7 +1,7 @@
 """Policy x world -> episodes: the one engine behind probing, trajectories, RL and evaluation.
 
-Attempts advance in lockstep: every running attempt takes one action, then the world answers. The failures of our own
-side (a world that breaks, a task that cannot be graded) are caught here and nowhere else, and become `NoResult` or
+Attempts of a lane advance in lockstep: every running one takes one action, then the worlds answer. The failures of our
+own side (a world that breaks, a task that cannot be graded) are caught here and nowhere else, and become `NoResult` or
 `Invalid`, never a zero. A verifier that stumbles over an attempt gives a zero that is counted (`verifier.py`).
 """
 
@@ -133,8 +133,8 @@ def rollouts(
 ) -> Iterator[list[Episode]]:
     """`k` episodes of each task, in fixed batches of about `batch` attempts, so that a resumed run repeats none.
 
-    The composition of a batch depends only on the order of `tasks`, `k` and `batch`: redoing one gives the same
-    episodes.
+    The composition of a batch depends only on the order of `tasks`, `k` and `batch`, that of its lanes on the pool:
+    redoing one gives the same episodes.
     """
     key = result_key(policy, pool, verifier, user)
     per = max(1, batch // k)

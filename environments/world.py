@@ -176,7 +176,7 @@ class WorldPool:
         self._free.append(world)
 
     def each(self, act: Callable[..., T], *of: Iterable[Any]) -> Waited[T]:
-        """`act` on the parts of each attempt, one by one and at once, for a world in this process never waits.
+        """`act` on the parts of each attempt, begun; here done one by one, for a world in this process never waits.
 
         Returns:
             What is called to wait for the results; what `act` raises is raised there at the latest.

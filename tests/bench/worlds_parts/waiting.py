@@ -18,8 +18,7 @@ from environments.policy import Action
 from environments.rollout import attempts_at, result_key, rollout
 from environments.task import Call, Task
 from environments.verifiers.outcome import OutcomeVerifier
-from environments.world import Waited as Waiting
-from environments.world import World, WorldPool
+from environments.world import Waited, World, WorldPool
 from training.chat import call_text, signature
 from training.generation import TokenPolicy
 from training.llama import LlamaDecoder, LlamaShape
@@ -69,7 +68,7 @@ class Watched(WorldPool):
 
     def __init__(self, inner: WorldPool) -> None:
         self._inner, self.lanes = inner, inner.lanes
-        self.seconds, self.calls = 0.0, 0
+        self.seconds = 0.0
 
     def lend(self) -> World:
         """A session of the pool inside."""
@@ -79,19 +78,19 @@ class Watched(WorldPool):
         """Return it."""
         self._inner.give_back(world)
 
-    def each(self, act: Callable[..., T], *of: Any) -> Waiting[T]:
+    def each(self, act: Callable[..., T], *of: Any) -> Waited[T]:
         """The inner pool's, timed where it keeps the rollout."""
         with self.timed():
             begun = self._inner.each(act, *of)
         return lambda: self._timed(begun)
 
-    def settle(self, worlds: Sequence[World]) -> Waiting[None]:
+    def settle(self, worlds: Sequence[World]) -> Waited[None]:
         """The inner pool's, timed where it keeps the rollout."""
         with self.timed():
             begun = self._inner.settle(worlds)
         return lambda: self._timed(begun)
 
-    def _timed(self, begun: Waiting[T]) -> list[T]:
+    def _timed(self, begun: Waited[T]) -> list[T]:
         with self.timed():
             return begun()
 
@@ -116,7 +115,7 @@ class Graded(OutcomeVerifier):
         return scored
 
 
-class Waited(NamedTuple):
+class Shares(NamedTuple):
     """One rollout."""
 
     share: float
@@ -129,9 +128,12 @@ class Waited(NamedTuple):
     """Share of attempts with a reward of 1: the calls were those of the gold solution."""
 
 
-def waited(policy: ForcedPolicy, inner: WorldPool, tasks: Sequence[Task], episodes: int) -> Waited:
+def waited(policy: ForcedPolicy, inner: WorldPool, tasks: Sequence[Task], episodes: int) -> Shares:
     """Play `episodes` attempts side by side, in sessions that were opened before."""
     pool = Watched(inner)
+    rollout(
+        attempts_at(tasks[:40], 1, 1), policy, pool, Graded(), result_key(policy, pool, Graded())
+    )  # what is loaded once
     verifier = Graded()
     attempts = attempts_at(tasks, -(-episodes // len(tasks)), 0)[:episodes]
     key = result_key(policy, pool, verifier)
@@ -142,6 +144,6 @@ def waited(policy: ForcedPolicy, inner: WorldPool, tasks: Sequence[Task], episod
     played = rollout(attempts, policy, pool, verifier, key)
     seconds = time.perf_counter() - started
     solved = sum(isinstance(e.verdict, Scored) and e.verdict.success for e in played) / len(played)
-    return Waited(
+    return Shares(
         pool.seconds / seconds, verifier.seconds / seconds, seconds, sum(len(e.steps) for e in played), solved
     )

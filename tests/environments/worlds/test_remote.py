@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from threading import Event
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_lanes_through_a_served_world_change_no_episode() -> None:
         for _ in range(2):  # the second time in sessions that were used before
             there = played(tasks, InLanes(), pool=pool)
             assert [e.row() for e in there] == [e.row() for e in played(tasks, Gold())]
+
+
+def test_a_pool_of_a_served_world_begins_and_does_not_wait(remote: RemoteServer) -> None:
+    pool, asked = RemotePool(remote), Event()
+    answered = pool.each(lambda _: asked.wait(10), range(3))
+    asked.set()
+    assert answered() == [True] * 3
+    assert pool.lanes > 1
 
 
 def test_after_a_reset_the_state_is_as_at_first(remote: RemoteServer) -> None:
